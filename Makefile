@@ -1,0 +1,63 @@
+# Two commands matter: `make run` and `make test`. Both set up whatever they need.
+SHELL := /bin/bash
+PYTHON ?= python3
+PY := .venv/bin/python
+PACKAGE := layers/mailfold/python
+
+# Uncompiled packages make every start of the CDK several times slower.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help setup run demo test pr lint types contracts unit integration infra e2e synth bench deploy lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: ## install everything into .venv and .venv-stack
+	@$(PYTHON) local/bootstrap.py
+
+run: setup ## run the whole pipeline on this machine (RESET=1 starts anew)
+	@$(PY) -m local.run $(if $(RESET),--reset)
+
+demo: setup ## send signed, duplicated, shuffled and forged traffic to the running stack, then audit it
+	@$(PY) -m local.demo $(DEMO)
+
+test: lint types contracts unit integration infra e2e ## everything CI runs
+
+pr: test ## what a pull request must pass
+
+lint: setup ## ruff: format and rules
+	@.venv/bin/ruff format --check --quiet . || { echo "run: .venv/bin/ruff format ."; exit 1; }
+	@.venv/bin/ruff check --quiet .
+
+types: setup ## mypy, strict
+	@.venv/bin/mypy
+
+contracts: setup ## imports go one way
+	@.venv/bin/lint-imports --no-timing
+
+unit: setup ## no network, no database
+	@$(PY) -m pytest tests/unit
+
+integration: setup ## on a real Postgres
+	@$(PY) -m pytest tests/integration
+
+infra: setup ## template assertions, cfn-lint, cdk-nag
+	@$(PY) -m pytest tests/infra
+
+e2e: setup ## the deployed template on the local stack
+	@$(PY) -m pytest tests/e2e
+
+synth: setup ## write the CloudFormation template to cdk.out
+	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
+
+bench: setup ## benchmarks
+	@echo "no benchmarks yet"
+
+deploy: setup ## cdk deploy, with the account of your AWS profile
+	@$(PY) -m local.cdk deploy
+
+lock: setup ## recompile the three requirement files
+	@$(PY) local/bootstrap.py --lock
+
+clean: ## remove what the commands above made
+	rm -rf .venv .venv-stack .local .build cdk.out
