@@ -1,0 +1,1 @@
+"""Mailfold: email providers' event webhooks, folded into one correct state."""

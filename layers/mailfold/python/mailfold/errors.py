@@ -1,0 +1,116 @@
+"""Every way Mailfold can fail, and what each failure asks for.
+
+MailfoldError
+├── SettingsError           the deployment is wrong: refuse to start
+├── Refused                 the request is not accepted; its status says what the provider should do
+│   ├── UnknownSource       404
+│   ├── MethodNotAllowed    405
+│   ├── VerificationError   401
+│   ├── MalformedPayload    400
+│   └── TooLarge            413
+├── CannotAccept            nothing wrong with the request: the provider must send it again
+│   ├── QueueUnavailable
+│   └── SecretUnavailable
+├── Quarantine              sending it again cannot help: kept in dead letters with its reason
+│   ├── NotAnEnvelope       a queue record nobody here can read
+│   └── UnparseableEvent    one event that cannot become an Event
+└── StoreError
+    ├── TransientStoreError the batch rolls back whole and the queue retries it; never quarantined
+    ├── DataRejected        Postgres refuses a value: find the event that carries it
+    └── MigrationError      the schema cannot be brought to where the code needs it
+"""
+
+from typing import ClassVar
+
+
+class MailfoldError(Exception):
+    """Something Mailfold knows how to answer."""
+
+
+class SettingsError(MailfoldError):
+    """A setting is missing or wrong."""
+
+
+class Refused(MailfoldError):
+    """The request is not accepted."""
+
+    status: ClassVar[int]
+
+
+class UnknownSource(Refused):
+    """No source of this name takes requests."""
+
+    status = 404
+
+
+class MethodNotAllowed(Refused):
+    """Events are sent with POST."""
+
+    status = 405
+
+
+class VerificationError(Refused):
+    """The sender could not be verified; on purpose it never says which part failed."""
+
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("not verified")
+
+
+class MalformedPayload(Refused):
+    """The sender is genuine but the body is not what this provider sends."""
+
+    status = 400
+
+
+class TooLarge(Refused):
+    """The body, or one event in it, exceeds what the queue can carry."""
+
+    status = 413
+
+
+class CannotAccept(MailfoldError):
+    """The request cannot be taken now and must be sent again."""
+
+
+class QueueUnavailable(CannotAccept):
+    """Not every envelope of the request is durably queued."""
+
+
+class SecretUnavailable(CannotAccept):
+    """The secret of a source is missing or unreadable, so nobody can be verified."""
+
+
+class Quarantine(MailfoldError):
+    """The input can never be folded; it is kept with this reason."""
+
+    kind: ClassVar[str]
+
+
+class NotAnEnvelope(Quarantine):
+    """A queue record is neither an envelope nor a notification of a known topic."""
+
+    kind = "not_an_envelope"
+
+
+class UnparseableEvent(Quarantine):
+    """A provider event lacks what makes it an event."""
+
+    kind = "unparseable"
+
+
+class StoreError(MailfoldError):
+    """Postgres did not do what was asked."""
+
+
+class TransientStoreError(StoreError):
+    """The same work may succeed later: connection, deadlock, timeout, shutdown."""
+
+
+class DataRejected(StoreError):
+    """Postgres refuses a value in the statement; nothing of it was written."""
+
+
+class MigrationError(StoreError):
+    """The schema in the database and the migrations in this package disagree."""

@@ -1,0 +1,79 @@
+"""One normalised fact about one message and one recipient."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+#: A provider's own words for one event, untouched.
+Raw = Mapping[str, Any]
+
+
+class EventType(StrEnum):
+    """What happened, in the words every provider is translated to."""
+
+    PROCESSED = "processed"
+    DELIVERED = "delivered"
+    DEFERRED = "deferred"
+    BOUNCED = "bounced"
+    DROPPED = "dropped"
+    OPENED = "opened"
+    CLICKED = "clicked"
+    COMPLAINED = "complained"
+    UNSUBSCRIBED = "unsubscribed"
+    RESUBSCRIBED = "resubscribed"
+    OTHER = "other"
+
+
+class BounceClass(StrEnum):
+    """Whether a bounce condemns the address."""
+
+    HARD = "hard"
+    SOFT = "soft"
+    UNKNOWN = "unknown"
+
+
+class Effect(StrEnum):
+    """What an event does to the list of stopped addresses."""
+
+    STOP = "stop"
+    LIFT = "lift"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One event, ready to be folded."""
+
+    #: ``provider:`` and an id that is the same on every redelivery.
+    event_id: str
+    source: str
+    provider: str
+    #: The provider's own word for the event, kept for `other` and for conflicts.
+    kind: str
+    type: EventType
+    bounce_class: BounceClass | None = None
+    effect: Effect | None = None
+    #: What an effect is limited to, such as ``group:10``; empty means every mail.
+    scope: str = ""
+    message_id: str | None
+    recipient: str | None
+    occurred_at: datetime
+    received_at: datetime
+    reason: str | None = None
+    #: True where the provider says that a machine opened or clicked.
+    machine: bool = False
+    raw: Raw
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what the provider said, free of ids and of our mapping, so that a mapping fix makes no conflict."""
+        # A provider that states no time is read at our clock, which differs on each redelivery.
+        stated_at = "" if self.occurred_at == self.received_at else self.occurred_at.isoformat()
+        return digest(self.kind, self.message_id or "", self.recipient or "", stated_at)
+
+
+def digest(*parts: str) -> str:
+    """Return 128 bits over the parts; the separator keeps ("ab", "c") apart from ("a", "bc")."""
+    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,113 @@
+"""What a provider's file offers, and the reading aids they share."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from mailfold.envelope import Envelope
+from mailfold.errors import MalformedPayload, UnparseableEvent
+from mailfold.events import Event, Raw
+from mailfold.jsontext import loads
+from mailfold.request import Request, Source
+from mailfold.signatures import Proof
+
+#: Later than any seconds value and earlier than any milliseconds value of a mail: 5138-11-16 against 1973-03-03.
+_FIRST_MILLISECONDS = 10**11
+_ANGLE_ADDRESS = re.compile(r"<([^<>]+)>\s*$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where the raw events of an envelope come from."""
+
+    source: Source
+    received_at: datetime
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """One provider: how to verify it, and how to read it."""
+
+    name: str
+    #: Turn one raw event into events, one per recipient.
+    parse: Callable[[Raw, Origin], list[Event]]
+    #: Prove the sender of a request with the source's secrets; None where requests never come over HTTP.
+    verify: Callable[[Request, Source, Sequence[str]], Proof] | None = None
+    #: Cut a verified body into raw events.
+    split: Callable[[bytes], list[Raw]]
+    #: Recognise a queue record that did not pass our door; None for every provider that must.
+    unwrap: Callable[[Mapping[str, Any], Mapping[str, str], datetime], Envelope | None] | None = None
+    #: The answer that makes this provider send again.
+    busy_status: int = 503
+    #: Request headers that parse needs, lower case.
+    headers: tuple[str, ...] = ()
+
+
+def split_json(body: bytes) -> list[Raw]:
+    """Cut a body that is one JSON object or an array of them."""
+    parsed = loads(body)
+    events = parsed if isinstance(parsed, list) else [parsed]
+    if not all(isinstance(event, dict) for event in events):
+        raise MalformedPayload("the body is JSON but not an object or an array of objects")
+    return events
+
+
+def text_of(raw: Raw, *names: str) -> str | None:
+    """Return the first of these fields that holds something, as text."""
+    for name in names:
+        value = raw.get(name)
+        if isinstance(value, bool) or value is None or value == "":
+            continue
+        if isinstance(value, str | int | float):
+            return str(value)
+    return None
+
+
+def require(value: str | None, what: str) -> str:
+    """Return the value or quarantine the event that lacks it."""
+    if value is None:
+        raise UnparseableEvent(f"no {what}")
+    return value
+
+
+def object_of(raw: Raw, name: str) -> Raw:
+    """Return a nested object, empty where there is none."""
+    value = raw.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def objects_of(raw: Raw, name: str) -> list[Raw]:
+    """Return a nested list of objects, without whatever else is in it."""
+    value = raw.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def texts_of(raw: Raw, name: str) -> list[str]:
+    """Return a nested list of texts, without whatever else is in it."""
+    value = raw.get(name)
+    return [item for item in value if isinstance(item, str) and item] if isinstance(value, list) else []
+
+
+def address_of(value: str | None) -> str | None:
+    """Return the bare address in lower case; `Ann <Ann@Example.com>` becomes `ann@example.com`."""
+    if value is None:
+        return None
+    angle = _ANGLE_ADDRESS.search(value)
+    return (angle.group(1) if angle else value).strip().lower() or None
+
+
+def time_of(value: Any) -> datetime:
+    """Read Unix seconds or milliseconds, as number or digits, or ISO 8601; without an offset it is UTC."""
+    try:
+        if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
+            moment = datetime.fromisoformat(value)
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise UnparseableEvent("no time")
+        seconds = float(value)
+        return datetime.fromtimestamp(seconds / 1000 if seconds >= _FIRST_MILLISECONDS else seconds, UTC)
+    except (ValueError, OverflowError, OSError) as exc:
+        raise UnparseableEvent("a time that is none") from exc
