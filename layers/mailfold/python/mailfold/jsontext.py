@@ -1,6 +1,7 @@
 """Strict JSON in, ASCII JSON out, and how values that Postgres cannot hold are kept."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,7 @@ def loads(body: bytes | str) -> Any:
     """Parse JSON; anything else, however hostile, is MalformedPayload."""
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         raise MalformedPayload("the body is not JSON") from None
 
@@ -22,11 +23,9 @@ def loads(body: bytes | str) -> Any:
 def dumps(value: Any) -> str:
     """Serialise compactly in ASCII, which is inside the character set that SQS accepts."""
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return json.dumps(value, separators=(",", ":"))
     except RecursionError:
         raise MalformedPayload("the body is nested too deep") from None
-    except ValueError:
-        raise MalformedPayload("the body holds a number that is out of range") from None
 
 
 def storable_text(text: str) -> str:
@@ -34,11 +33,16 @@ def storable_text(text: str) -> str:
     return _UNSTORABLE_CHARACTER.sub("\ufffd", text)
 
 
+def may_be_unstorable(json_text: str) -> bool:
+    """Tell quickly whether a JSON text could hold a character that Postgres refuses; a false alarm costs only time."""
+    return "\\u0000" in json_text or "\\ud" in json_text or "\\uD" in json_text
+
+
 def storable_raw(raw: Mapping[str, Any]) -> Any:
     """Return raw itself, or its JSON text where jsonb cannot hold it.
 
-    jsonb refuses NUL and lone surrogates. Such a payload is stored as a JSON *string* that holds the exact JSON text, so
-    nothing is lost or changed; `restore_raw` is the way back.
+    jsonb refuses NUL and lone surrogates. Such a payload is stored as a JSON *string* that holds the exact JSON text:
+    nothing is lost or changed, and `restore_raw` is the way back.
     """
     text = dumps(raw)
     return text if _unstorable(text) else raw
@@ -58,6 +62,13 @@ def _unstorable(ascii_json: str) -> bool:
 
 def _has_lone_surrogate(ascii_json: str) -> bool:
     return _UNSTORABLE_CHARACTER.search(json.dumps(json.loads(ascii_json), ensure_ascii=False)) is not None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("a number that is out of range")
+    return number
 
 
 def _no_constant(name: str) -> Any:

@@ -29,7 +29,8 @@ TYPES = {
     "group_resubscribe": EventType.RESUBSCRIBED,
 }
 
-# https://www.twilio.com/docs/sendgrid/ui/sending-email/bounces-and-blocks: a block refuses the message, not the address.
+# A block refuses the message, not the address:
+# https://www.twilio.com/docs/sendgrid/ui/sending-email/bounces-and-blocks
 BOUNCE_CLASSES = {"bounce": BounceClass.HARD, "blocked": BounceClass.SOFT}
 STATUS_CLASSES = {"5": BounceClass.HARD, "4": BounceClass.SOFT}
 

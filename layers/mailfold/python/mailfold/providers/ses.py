@@ -241,7 +241,7 @@ def _subscription(raw: Raw, detail: Raw, origin: Origin) -> list[Event]:
     message_id = require(text_of(mail, "messageId"), "mail.messageId")
     contact_list = text_of(detail, "contactList") or ""
     stamp = text_of(detail, "timestamp") or ""
-    events = []
+    events: list[Event] = []
     for scope, left in _preferences(contact_list, detail):
         event_type = EventType.UNSUBSCRIBED if left else EventType.RESUBSCRIBED
         events.extend(

@@ -1,7 +1,7 @@
 """SESMetric webhooks: one signed JSON event per request.
 
-The public material shows the signature, `id` and `type`; the other fields are read under the names that SES-style senders
-use, and an event that lacks its time is taken to have happened when it arrived.
+The public material shows the signature, `id` and `type`; the other fields are read under the names that SES-style
+senders use, and an event that lacks its time is taken to have happened when it arrived.
 """
 
 from collections.abc import Sequence

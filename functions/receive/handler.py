@@ -1,0 +1,34 @@
+"""AWS calls this for each request on /webhooks/{source}."""
+
+import json
+from typing import Any
+
+import boto3
+
+from mailfold.queue import Queue
+from mailfold.request import Request
+from mailfold.secrets import Secrets
+from mailfold.settings import ReceiveSettings
+from mailfold.steps.receive import Door, receive
+from mailfold.telemetry import Telemetry
+
+settings = ReceiveSettings.from_environment()
+telemetry = Telemetry("receive")
+door = Door(
+    sources=settings.sources,
+    secrets=Secrets(boto3.client("secretsmanager"), settings.secret_id),
+    queue=Queue(client=boto3.client("sqs"), url=settings.queue_url),
+    max_body_bytes=settings.max_body_bytes,
+    telemetry=telemetry,
+)
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one request in API Gateway's payload format 2.0."""
+    answer = receive(Request.from_api_gateway(event), door)
+    telemetry.flush()
+    return {
+        "statusCode": answer.status,
+        "headers": {"content-type": "application/json"},
+        "body": json.dumps(answer.body),
+    }

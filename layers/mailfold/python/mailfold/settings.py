@@ -1,0 +1,112 @@
+"""The environment of the functions: the only place that reads it, and it refuses what is wrong at once."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mailfold.errors import SettingsError
+from mailfold.providers import REGISTRY
+from mailfold.request import Source
+from mailfold.retention import check_retention
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReceiveSettings:
+    """What receive is told."""
+
+    sources: Mapping[str, Source]
+    secret_id: str
+    queue_url: str
+    max_body_bytes: int
+
+    @classmethod
+    def from_environment(cls) -> "ReceiveSettings":
+        """Read them."""
+        return cls(
+            sources=_sources(),
+            secret_id=_text("SECRET_ID"),
+            queue_url=_text("QUEUE_URL"),
+            max_body_bytes=_number("MAX_BODY_BYTES"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessSettings:
+    """What process is told."""
+
+    sources: Mapping[str, Source]
+    #: Which source the notifications of an SNS topic belong to.
+    topics: Mapping[str, str]
+    database_url: str
+    publish: bool
+
+    @classmethod
+    def from_environment(cls) -> "ProcessSettings":
+        """Read them."""
+        return cls(
+            sources=_sources(),
+            topics={str(topic): str(source) for topic, source in _object("TOPICS").items()},
+            database_url=_text("DATABASE_URL"),
+            publish=_text("PUBLISH") == "true",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneSettings:
+    """What prune is told."""
+
+    database_url: str
+    retention: Mapping[str, int]
+
+    @classmethod
+    def from_environment(cls) -> "PruneSettings":
+        """Read them."""
+        return cls(database_url=_text("DATABASE_URL"), retention=check_retention(_object("RETENTION")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MigrateSettings:
+    """What migrate is told."""
+
+    database_url: str
+
+    @classmethod
+    def from_environment(cls) -> "MigrateSettings":
+        """Read them."""
+        return cls(database_url=_text("DATABASE_URL"))
+
+
+def _sources() -> dict[str, Source]:
+    sources = {}
+    for name, options in _object("SOURCES").items():
+        provider = options.get("provider") if isinstance(options, dict) else None
+        if provider not in REGISTRY:
+            raise SettingsError(f"SOURCES: {name} names no known provider; known are {', '.join(sorted(REGISTRY))}")
+        sources[name] = Source(name=name, provider=provider, options=options)
+    return sources
+
+
+def _text(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise SettingsError(f"the environment variable {name} is missing")
+    return value
+
+
+def _number(name: str) -> int:
+    value = _text(name)
+    if not value.isdigit():
+        raise SettingsError(f"{name} must be a whole number, not {value!r}")
+    return int(value)
+
+
+def _object(name: str) -> dict[str, Any]:
+    try:
+        value = json.loads(_text(name))
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise SettingsError(f"{name} must be a JSON object")
+    return value

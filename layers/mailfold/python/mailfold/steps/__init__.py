@@ -1,0 +1,1 @@
+"""The steps: one public function each, told by a thin handler what to work with."""

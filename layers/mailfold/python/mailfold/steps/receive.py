@@ -1,0 +1,97 @@
+"""receive: one HTTP request in, its envelopes durably on the queue, then 200."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mailfold.envelope import seal
+from mailfold.errors import (
+    CannotAccept,
+    MethodNotAllowed,
+    Refused,
+    SecretUnavailable,
+    TooLarge,
+    UnknownSource,
+    VerificationError,
+)
+from mailfold.providers import REGISTRY
+from mailfold.providers.base import Provider
+from mailfold.queue import Queue
+from mailfold.request import Request, Source, VerifiedRequest
+from mailfold.secrets import Secrets
+from mailfold.signatures import Proof
+from mailfold.telemetry import Telemetry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the provider is told."""
+
+    status: int
+    body: Mapping[str, str | int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """What receive works with."""
+
+    sources: Mapping[str, Source]
+    secrets: Secrets
+    queue: Queue
+    max_body_bytes: int
+    telemetry: Telemetry
+
+
+def receive(request: Request, door: Door) -> Answer:
+    """Answer one request; 200 means that every event in it is safe."""
+    source = door.sources.get(request.source_name)
+    known = source.name if source else None
+    try:
+        accepted = _accept(request, source, door)
+    except Refused as refusal:
+        door.telemetry.count("RequestsRefused", source=known)
+        if isinstance(refusal, VerificationError):
+            door.telemetry.count("VerificationFailed", source=known)
+        door.telemetry.warn("refused", source=known, status=refusal.status, reason=str(refusal))
+        return Answer(status=refusal.status, body={"error": str(refusal)})
+    except CannotAccept as failure:
+        status = REGISTRY[source.provider].busy_status if source else 503
+        door.telemetry.count("RequestsPutOff", source=known)
+        if isinstance(failure, SecretUnavailable):
+            door.telemetry.count("SecretUnavailable", source=known)
+        door.telemetry.warn("put off", source=known, status=status, reason=str(failure))
+        return Answer(status=status, body={"error": "cannot accept now, send again"})
+    door.telemetry.count("RequestsAccepted", source=known)
+    door.telemetry.count("EventsReceived", accepted, source=known)
+    return Answer(status=200, body={"events": accepted})
+
+
+def _accept(request: Request, source: Source | None, door: Door) -> int:
+    if source is None or REGISTRY[source.provider].verify is None:
+        raise UnknownSource("no such source")
+    if request.method != "POST":
+        raise MethodNotAllowed("events are sent with POST")
+    if len(request.body) > door.max_body_bytes:
+        raise TooLarge(f"the body exceeds {door.max_body_bytes} bytes")
+    provider = REGISTRY[source.provider]
+    verified = VerifiedRequest(request=request, source=source, proof=_verify(request, source, door.secrets))
+    events = provider.split(verified.request.body)
+    door.queue.send(seal(verified, events, headers=_carried(provider, request)))
+    return len(events)
+
+
+def _verify(request: Request, source: Source, secrets: Secrets) -> Proof:
+    verify = REGISTRY[source.provider].verify
+    assert verify is not None
+    known: Sequence[str] = secrets.of(source.name)
+    try:
+        return verify(request, source, known)
+    except VerificationError:
+        # The secret may just have been rotated.
+        renewed = secrets.reread(source.name)
+        if renewed is None:
+            raise
+        return verify(request, source, renewed)
+
+
+def _carried(provider: Provider, request: Request) -> dict[str, str]:
+    return {name: request.headers[name] for name in provider.headers if name in request.headers}

@@ -1,0 +1,274 @@
+"""The unit of work: claims, events, statuses, suppressions, outbox and dead letters of a batch, all or nothing."""
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from aws_lambda_powertools.utilities.idempotency import idempotent_function
+from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyValidationError
+
+from mailfold.envelope import Envelope, parse_record
+from mailfold.errors import DataRejected, MalformedPayload, NotAnEnvelope, UnparseableEvent
+from mailfold.events import Event, Raw, digest
+from mailfold.jsontext import dumps, may_be_unstorable, storable_raw, storable_text
+from mailfold.providers import REGISTRY
+from mailfold.providers.base import Origin
+from mailfold.queue import Record
+from mailfold.request import Source
+from mailfold.store import batch
+from mailfold.store.batch import Claim, DeadLetter
+from mailfold.store.connection import Database, Transaction
+from mailfold.store.idempotency import JoinedPersistence, joined_config
+
+#: An adapter that fails in a way nobody foresaw gets this many deliveries before its event is set aside.
+QUARANTINE_AFTER = 5
+
+
+class Excluded(Exception):
+    """Records that failed in a way nobody foresaw; the others are to be processed without them."""
+
+    def __init__(self, records: Sequence[Record], reason: str) -> None:
+        super().__init__(reason)
+        self.records = records
+        self.reason = reason
+
+
+@dataclass(kw_only=True)
+class Counts:
+    """What became of the events of one envelope; recorded as the result of its claim."""
+
+    source: str | None
+    new: int = 0
+    duplicate: int = 0
+    conflict: int = 0
+    dead: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A record that holds an envelope."""
+
+    record: Record
+    envelope: Envelope
+    #: True where the body holds an escape that could stand for a character Postgres refuses.
+    suspicious: bool
+
+
+@dataclass(kw_only=True)
+class Staged:
+    """What the unit of work will write."""
+
+    events: list[tuple[Opened, Event]] = field(default_factory=list)
+    letters: list[DeadLetter] = field(default_factory=list)
+    #: By claim key, of the envelopes that run now.
+    counts: dict[str, Counts] = field(default_factory=dict)
+    #: Of the records that do not run: read before, or never to be read.
+    other_counts: list[Counts] = field(default_factory=list)
+    failed: list[Record] = field(default_factory=list)
+    failure: str = ""
+
+    def set_aside(self, one: Opened, kind: str, reason: str, raw: Any) -> None:
+        """Keep one event that cannot be folded."""
+        self.letters.append(_letter(one, kind, reason, raw))
+        self.counts[one.envelope.claim_key].dead += 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitOfWork:
+    """One transaction over a group of records."""
+
+    database: Database
+    sources: Mapping[str, Source]
+    topics: Mapping[str, str]
+    publish: bool
+    remaining_ms: Callable[[], int]
+
+    def run(self, records: Sequence[Record], *, one_by_one: bool = False) -> list[Counts]:
+        """Commit the whole group, or raise and leave nothing behind."""
+        staged = Staged()
+        opened = self._open(records, staged)
+        with self.database.transaction() as tx:
+            self._stage(tx, opened, staged)
+            if staged.failed:
+                raise Excluded(staged.failed, staged.failure)
+            stored = self._fold_each(tx, staged) if one_by_one else self._fold(tx, staged)
+            _classify(tx, staged, stored)
+            batch.complete(tx, {key: _result(counts) for key, counts in staged.counts.items()}, staged.letters)
+        return [*staged.counts.values(), *staged.other_counts]
+
+    def bury(self, record: Record, reason: str) -> list[Counts]:
+        """Keep a whole record that no transaction can take."""
+        with self.database.transaction() as tx:
+            batch.complete(tx, {}, [_record_letter(record, "refused_by_store", reason)])
+        return [Counts(source=None, dead=1)]
+
+    def _open(self, records: Iterable[Record], staged: Staged) -> list[Opened]:
+        opened = []
+        for record in records:
+            try:
+                opened.append(self._open_one(record))
+            except NotAnEnvelope as reason:
+                staged.letters.append(_record_letter(record, reason.kind, str(reason)))
+                staged.other_counts.append(Counts(source=None, dead=1))
+        return opened
+
+    def _open_one(self, record: Record) -> Opened:
+        body = parse_record(record.body)
+        envelope = Envelope.loads(body) if "mailfold" in body else self._unwrap(body, record)
+        source = self.sources.get(envelope.source)
+        if source is None or source.provider != envelope.provider:
+            raise NotAnEnvelope("an envelope of a source that is not configured")
+        suspicious = may_be_unstorable(record.body)
+        if suspicious:
+            envelope = replace(envelope, claim_key=storable_text(envelope.claim_key))
+        return Opened(record=record, envelope=envelope, suspicious=suspicious)
+
+    def _unwrap(self, body: Mapping[str, Any], record: Record) -> Envelope:
+        for provider in REGISTRY.values():
+            envelope = provider.unwrap(body, self.topics, record.sent_at) if provider.unwrap else None
+            if envelope is not None:
+                return envelope
+        raise NotAnEnvelope("neither an envelope nor a notification that a provider knows")
+
+    def _stage(self, tx: Transaction, opened: Sequence[Opened], staged: Staged) -> None:
+        if not opened:
+            return
+        claims = batch.claim(tx, [_claim(one.envelope) for one in opened])
+        stage = idempotent_function(
+            self._stage_one,
+            data_keyword_argument="claim",
+            persistence_store=JoinedPersistence(claims),
+            config=joined_config(self.remaining_ms),
+        )
+        for one in opened:
+            key, events = one.envelope.claim_key, len(one.envelope.events)
+            already = staged.counts.get(key)
+            try:
+                stage(claim={"claim_key": key, "request_hash": one.envelope.request_hash}, one=one, staged=staged)
+            except IdempotencyValidationError:
+                staged.letters.append(_letter(one, "claim_conflict", "this key was used for another payload"))
+                staged.other_counts.append(Counts(source=one.envelope.source, conflict=events))
+            else:
+                if staged.counts.get(key) is already:
+                    staged.other_counts.append(Counts(source=one.envelope.source, duplicate=events))
+
+    def _stage_one(self, *, claim: Mapping[str, str], one: Opened, staged: Staged) -> None:
+        staged.counts[claim["claim_key"]] = Counts(source=one.envelope.source)
+        origin = Origin(
+            source=self.sources[one.envelope.source],
+            received_at=one.envelope.received_at,
+            headers=one.envelope.headers,
+        )
+        for raw in one.envelope.events:
+            try:
+                events = _parse(one, raw, origin)
+            except UnparseableEvent as reason:
+                staged.set_aside(one, reason.kind, str(reason), raw)
+            except Exception as surprise:
+                if one.record.receive_count < QUARANTINE_AFTER:
+                    staged.failed.append(one.record)
+                    staged.failure = type(surprise).__name__
+                    return
+                staged.set_aside(one, "unexpected", traceback.format_exc(), raw)
+            else:
+                staged.events.extend((one, event) for event in events)
+
+    def _fold(self, tx: Transaction, staged: Staged) -> set[str]:
+        events = [event for _, event in staged.events]
+        return batch.fold(tx, events, publish=self.publish) if events else set()
+
+    def _fold_each(self, tx: Transaction, staged: Staged) -> set[str]:
+        stored: set[str] = set()
+        folded: list[tuple[Opened, Event]] = []
+        for one, event in staged.events:
+            tx.execute("savepoint one_event")
+            try:
+                stored |= batch.fold(tx, [event], publish=self.publish)
+                folded.append((one, event))
+            except DataRejected as refusal:
+                tx.execute("rollback to savepoint one_event")
+                staged.set_aside(one, "refused_by_store", str(refusal), event.raw)
+        staged.events = folded
+        return stored
+
+
+def _parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
+    if not isinstance(raw, dict):
+        raise UnparseableEvent("the event is not an object")
+    events = REGISTRY[one.envelope.provider].parse(raw, origin)
+    return [_storable(event) for event in events] if one.suspicious else events
+
+
+def _storable(event: Event) -> Event:
+    """Replace what Postgres cannot hold; ids become digests, so that two of them cannot become one."""
+    event_id = storable_text(event.event_id)
+    return replace(
+        event,
+        event_id=event_id if event_id == event.event_id else f"{event.provider}:{digest(event.event_id)}",
+        kind=storable_text(event.kind),
+        scope=storable_text(event.scope),
+        message_id=_storable_or_none(event.message_id),
+        recipient=_storable_or_none(event.recipient),
+        reason=_storable_or_none(event.reason),
+        raw=storable_raw(event.raw),
+    )
+
+
+def _storable_or_none(text: str | None) -> str | None:
+    return None if text is None else storable_text(text)
+
+
+def _classify(tx: Transaction, staged: Staged, stored: set[str]) -> None:
+    """Count each event as new, duplicate, or conflict: the same id with other content, which is kept, not dropped."""
+    fingerprints: dict[str, str] = {}
+    for _, event in staged.events:
+        if event.event_id in stored:
+            # Among copies in one batch the statement stores the one whose fingerprint sorts first.
+            known = fingerprints.get(event.event_id, event.fingerprint)
+            fingerprints[event.event_id] = min(known, event.fingerprint)
+    older = {event.event_id for _, event in staged.events} - stored
+    if older:
+        fingerprints.update(batch.held(tx, older))
+    fresh = set(stored)
+    for one, event in staged.events:
+        counts = staged.counts[one.envelope.claim_key]
+        if fingerprints.get(event.event_id, event.fingerprint) != event.fingerprint:
+            staged.letters.append(_letter(one, "conflict", "this id is stored with other content", event.raw))
+            counts.conflict += 1
+        elif event.event_id in fresh:
+            fresh.remove(event.event_id)
+            counts.new += 1
+        else:
+            counts.duplicate += 1
+
+
+def _claim(envelope: Envelope) -> Claim:
+    return Claim(claim_key=envelope.claim_key, request_hash=envelope.request_hash, source=envelope.source)
+
+
+def _letter(one: Opened, kind: str, reason: str, raw: Any = None) -> DeadLetter:
+    return DeadLetter(
+        kind=kind,
+        reason=reason,
+        source=one.envelope.source,
+        provider=one.envelope.provider,
+        claim_key=one.envelope.claim_key,
+        raw=_text(list(one.envelope.events) if raw is None else raw, otherwise=one.record.body),
+        received_at=one.envelope.received_at,
+    )
+
+
+def _record_letter(record: Record, kind: str, reason: str) -> DeadLetter:
+    return DeadLetter(kind=kind, reason=reason, raw=record.body, received_at=record.sent_at)
+
+
+def _text(raw: Any, *, otherwise: str) -> str:
+    try:
+        return raw if isinstance(raw, str) else dumps(raw)
+    except MalformedPayload:
+        return otherwise
+
+
+def _result(counts: Counts) -> dict[str, int]:
+    return {name: value for name, value in asdict(counts).items() if name != "source"}

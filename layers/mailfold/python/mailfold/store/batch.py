@@ -1,0 +1,123 @@
+"""The statements of one unit of work: each takes a whole batch in one parameter, so round trips do not grow with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from mailfold.errors import DataRejected, MalformedPayload, TransientStoreError
+from mailfold.events import Event, digest
+from mailfold.jsontext import dumps, storable_text
+from mailfold.store.connection import Transaction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """The right to process one envelope, once."""
+
+    claim_key: str
+    request_hash: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holder:
+    """A claim that was taken before, and what came of it."""
+
+    request_hash: str
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadLetter:
+    """Something that could not be folded, with its reason."""
+
+    kind: str
+    reason: str
+    source: str | None = None
+    provider: str | None = None
+    claim_key: str | None = None
+    raw: str
+    received_at: datetime
+
+    @property
+    def dead_letter_id(self) -> str:
+        """The same input refused for the same kind of reason is one dead letter, however often it arrives."""
+        return digest(self.source or "", self.kind, self.raw)
+
+
+def claim(tx: Transaction, claims: Iterable[Claim]) -> dict[str, Holder | None]:
+    """Take every claim that is free; return for each key who held it before, None where it is ours now."""
+    wanted = {claim.claim_key: asdict(claim) for claim in claims}
+    taken = {row[0] for row in tx.run("claim", {"claims": dumps(list(wanted.values()))})}
+    outcome: dict[str, Holder | None] = dict.fromkeys(taken)
+    held = wanted.keys() - taken
+    if held:
+        outcome.update(_holders(tx, held))
+    if outcome.keys() != wanted.keys():
+        raise TransientStoreError("a claim was pruned while it was read")
+    return outcome
+
+
+def _holders(tx: Transaction, keys: Iterable[str]) -> dict[str, Holder]:
+    rows = tx.run("holders", {"claim_keys": dumps(sorted(keys))})
+    return {key: Holder(request_hash=request_hash, result=result) for key, request_hash, result in rows}
+
+
+def fold(tx: Transaction, events: Sequence[Event], *, publish: bool) -> set[str]:
+    """Fold the events; return the ids that nobody had stored before."""
+    try:
+        rows = dumps([_event_row(event) for event in events])
+    except MalformedPayload as exc:
+        raise DataRejected(str(exc)) from exc
+    return {row[0] for row in tx.run("fold", {"events": rows, "publish": publish})}
+
+
+def held(tx: Transaction, event_ids: Iterable[str]) -> dict[str, str]:
+    """Return the fingerprint under which each of these events is stored."""
+    return {row[0]: row[1] for row in tx.run("held", {"event_ids": dumps(sorted(event_ids))})}
+
+
+def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters: Iterable[DeadLetter]) -> None:
+    """Record what came of each claim and keep what could not be folded."""
+    tx.run(
+        "complete",
+        {
+            "claims": dumps([{"claim_key": key, "result": result} for key, result in results.items()]),
+            "dead_letters": dumps([_letter_row(letter) for letter in letters]),
+        },
+    )
+
+
+def _event_row(event: Event) -> dict[str, Any]:
+    return {
+        "event_id": event.event_id,
+        "fingerprint": event.fingerprint,
+        "source": event.source,
+        "provider": event.provider,
+        "kind": event.kind,
+        "type": event.type,
+        "bounce_class": event.bounce_class,
+        "effect": event.effect,
+        "scope": event.scope,
+        "message_id": event.message_id,
+        "recipient": event.recipient,
+        "occurred_at": event.occurred_at.isoformat(),
+        "received_at": event.received_at.isoformat(),
+        "reason": event.reason,
+        "machine": event.machine,
+        "payload": event.raw,
+    }
+
+
+def _letter_row(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "dead_letter_id": letter.dead_letter_id,
+        "kind": letter.kind,
+        "reason": storable_text(letter.reason),
+        "source": letter.source,
+        "provider": letter.provider,
+        "claim_key": letter.claim_key,
+        "raw": storable_text(letter.raw),
+        "received_at": letter.received_at.isoformat(),
+    }

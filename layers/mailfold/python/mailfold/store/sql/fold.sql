@@ -1,0 +1,163 @@
+-- fold: store the events nobody has stored yet and join them into statuses, suppressions and the outbox.
+-- Every write is sorted by its key: two batches that overlap lock the same rows in the same order.
+with incoming as (
+    select distinct on (event_id) *
+    from jsonb_to_recordset(cast(:events as jsonb)) as e (
+        event_id     text collate "C",
+        fingerprint  text collate "C",
+        source       text,
+        provider     text,
+        kind         text,
+        type         text,
+        bounce_class text,
+        effect       text,
+        scope        text collate "C",
+        message_id   text collate "C",
+        recipient    text collate "C",
+        occurred_at  timestamptz,
+        received_at  timestamptz,
+        reason       text,
+        machine      boolean,
+        payload      jsonb
+    )
+    order by event_id, fingerprint
+),
+
+stored as (
+    insert into email_events (
+        event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
+        message_id, recipient, occurred_at, received_at, reason, machine, payload
+    )
+    select
+        event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
+        message_id, recipient, occurred_at, received_at, reason, machine, payload
+    from incoming
+    order by event_id
+    on conflict (event_id) do nothing
+    returning
+        event_id, source, type, bounce_class, effect, scope,
+        message_id, recipient, occurred_at, received_at, reason
+),
+
+statuses as (
+    insert into message_status as s (message_id, recipient, type, bounce_class, first_at, last_at, received_at)
+    select
+        message_id, recipient, type, coalesce(bounce_class, ''),
+        min(occurred_at), max(occurred_at), max(received_at)
+    from stored
+    where message_id is not null and recipient is not null
+    group by 1, 2, 3, 4
+    order by message_id collate "C", recipient collate "C", type, coalesce(bounce_class, '')
+    on conflict (message_id, recipient, type, bounce_class) do update set
+        first_at = least(s.first_at, excluded.first_at),
+        last_at = greatest(s.last_at, excluded.last_at),
+        received_at = greatest(s.received_at, excluded.received_at)
+    returning
+        new.message_id, new.recipient, new.type, new.bounce_class, new.first_at,
+        old.message_id is null as is_new
+),
+
+effects as (
+    select
+        recipient as address,
+        scope,
+        effect,
+        occurred_at,
+        event_id,
+        jsonb_build_object(
+            'event_id', event_id, 'type', type, 'bounce_class', bounce_class, 'reason', reason,
+            'message_id', message_id, 'source', source, 'occurred_at', occurred_at
+        ) as evidence
+    from stored
+    where effect is not null and recipient is not null
+),
+
+decisions as (
+    select
+        address,
+        scope,
+        min(occurred_at) filter (where effect = 'stop') as first_stop_at,
+        max(occurred_at) filter (where effect = 'stop') as last_stop_at,
+        max(occurred_at) filter (where effect = 'lift') as last_lift_at,
+        array_agg(event_id order by occurred_at, event_id collate "C") filter (where effect = 'stop') as stop_ids,
+        array_agg(evidence order by occurred_at, event_id collate "C") filter (where effect = 'stop') as stops,
+        array_agg(event_id order by occurred_at, event_id collate "C") filter (where effect = 'lift') as lift_ids,
+        array_agg(evidence order by occurred_at, event_id collate "C") filter (where effect = 'lift') as lifts
+    from effects
+    group by address, scope
+),
+
+decided as (
+    insert into suppressions as s (
+        address, scope,
+        first_stop_at, first_stop_event_id, first_stop,
+        last_stop_at, last_stop_event_id, last_stop,
+        last_lift_at, last_lift_event_id, last_lift
+    )
+    select
+        address, scope,
+        first_stop_at, stop_ids[1], stops[1],
+        last_stop_at, stop_ids[cardinality(stop_ids)], stops[cardinality(stops)],
+        last_lift_at, lift_ids[cardinality(lift_ids)], lifts[cardinality(lifts)]
+    from decisions
+    order by address collate "C", scope collate "C"
+    on conflict (address, scope) do update set
+        (first_stop_at, first_stop_event_id, first_stop) = (
+            select * from (values
+                (s.first_stop_at, s.first_stop_event_id, s.first_stop),
+                (excluded.first_stop_at, excluded.first_stop_event_id, excluded.first_stop)
+            ) as stop (at, event_id, evidence)
+            order by at nulls last, event_id collate "C"
+            limit 1
+        ),
+        (last_stop_at, last_stop_event_id, last_stop) = (
+            select * from (values
+                (s.last_stop_at, s.last_stop_event_id, s.last_stop),
+                (excluded.last_stop_at, excluded.last_stop_event_id, excluded.last_stop)
+            ) as stop (at, event_id, evidence)
+            order by at desc nulls last, event_id collate "C" desc
+            limit 1
+        ),
+        (last_lift_at, last_lift_event_id, last_lift) = (
+            select * from (values
+                (s.last_lift_at, s.last_lift_event_id, s.last_lift),
+                (excluded.last_lift_at, excluded.last_lift_event_id, excluded.last_lift)
+            ) as lift (at, event_id, evidence)
+            order by at desc nulls last, event_id collate "C" desc
+            limit 1
+        )
+    returning
+        new.address, new.scope, new.last_stop, new.last_lift,
+        coalesce(is_stopped(old.last_stop_at, old.last_lift_at), false) as was_stopped,
+        is_stopped(new.last_stop_at, new.last_lift_at) as is_stopped
+),
+
+announced as (
+    insert into outbox (topic, key, body)
+    select topic, key, body
+    from (
+        select
+            'status_reached' as topic,
+            message_id as key,
+            jsonb_build_object(
+                'message_id', message_id, 'recipient', recipient, 'type', type,
+                'bounce_class', nullif(bounce_class, ''), 'occurred_at', first_at
+            ) as body
+        from statuses
+        where is_new
+        union all
+        select
+            case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            address,
+            jsonb_build_object(
+                'address', address, 'scope', scope,
+                'because', case when is_stopped then last_stop else last_lift end
+            )
+        from decided
+        where was_stopped <> is_stopped
+    ) as change
+    where cast(:publish as boolean)
+    order by topic, key
+)
+
+select event_id from stored

@@ -1,0 +1,36 @@
+-- roles: one login per function, each with no more than its step needs; safe to run again.
+do $$
+declare
+    role_name text;
+begin
+    foreach role_name in array array['mailfold_process', 'mailfold_prune'] loop
+        if not exists (select from pg_roles where rolname = role_name) then
+            begin
+                execute format('create role %I login', role_name);
+            exception when duplicate_object or unique_violation then
+                null; -- another database of the same server was migrated at the same moment
+            end;
+        end if;
+        -- RDS lets a role log in with an IAM token once it has this one; elsewhere it does not exist.
+        if exists (select from pg_roles where rolname = 'rds_iam') then
+            execute format('grant rds_iam to %I', role_name);
+        end if;
+        execute format('grant usage on schema public to %I', role_name);
+    end loop;
+end
+$$;
+
+grant select, insert on email_events, dead_letters to mailfold_process;
+grant select, insert, update on message_status, suppressions, webhook_inbox to mailfold_process;
+grant insert on outbox to mailfold_process;
+
+grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
+grant select, insert, update on daily_totals to mailfold_prune;
+
+-- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
+alter role mailfold_process set statement_timeout = '20s';
+alter role mailfold_process set lock_timeout = '10s';
+alter role mailfold_process set idle_in_transaction_session_timeout = '30s';
+alter role mailfold_prune set statement_timeout = '60s';
+alter role mailfold_prune set lock_timeout = '2s';
+alter role mailfold_prune set idle_in_transaction_session_timeout = '30s';
