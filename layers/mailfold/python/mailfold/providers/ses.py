@@ -244,9 +244,10 @@ def _subscription(raw: Raw, detail: Raw, origin: Origin) -> list[Event]:
     events: list[Event] = []
     for scope, left in _preferences(contact_list, detail):
         event_type = EventType.UNSUBSCRIBED if left else EventType.RESUBSCRIBED
+        change = (event_type, message_id, contact_list, stamp, scope)
         events.extend(
             Event(
-                event_id=f"{NAME}:{digest('Subscription', message_id, contact_list, stamp, scope, recipient or '')}",
+                event_id=f"{NAME}:{digest('Subscription', *change, recipient or '')}",
                 source=origin.source.name,
                 provider=NAME,
                 kind=f"Subscription/{event_type}",

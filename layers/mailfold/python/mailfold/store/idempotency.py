@@ -7,7 +7,8 @@ transaction commits claims and events together, so an unfinished claim is never 
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from aws_lambda_powertools.utilities.idempotency import BasePersistenceLayer, IdempotencyConfig
 from aws_lambda_powertools.utilities.idempotency.exceptions import (
@@ -61,19 +62,9 @@ def joined_config(remaining_ms: Callable[[], int]) -> IdempotencyConfig:
     The local cache stays off: it would answer for a batch that was rolled back, and its events would be lost.
     """
     config = IdempotencyConfig(payload_validation_jmespath="request_hash", use_local_cache=False)
-    config.register_lambda_context(_Clock(remaining_ms))
+    # Of the whole Lambda context Powertools asks only this.
+    config.register_lambda_context(cast(LambdaContext, SimpleNamespace(get_remaining_time_in_millis=remaining_ms)))
     return config
-
-
-class _Clock(LambdaContext):
-    """The one thing that Powertools asks of a Lambda context here."""
-
-    def __init__(self, remaining_ms: Callable[[], int]) -> None:
-        self._remaining_ms = remaining_ms
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return what is left of the invocation."""
-        return self._remaining_ms()
 
 
 def _record_of(key: str, holder: Holder) -> DataRecord:

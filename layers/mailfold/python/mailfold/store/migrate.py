@@ -52,7 +52,7 @@ def apply_migrations(database: Database) -> list[str]:
     with database.transaction() as tx:
         tx.execute(_LOCK)
         tx.execute(_LEDGER)
-        known: dict[int, str] = dict(tx.execute("select version, digest from schema_migrations"))
+        known = {int(row[0]): str(row[1]) for row in tx.execute("select version, digest from schema_migrations")}
         _refuse_drift(known)
         for migration in migrations():
             if migration.version not in known:
