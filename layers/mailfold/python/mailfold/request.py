@@ -31,6 +31,8 @@ class Request:
     headers: Mapping[str, str]
     body: bytes
     received_at: datetime
+    #: The certificate that the provider's `certificate_url` named, once it is fetched.
+    certificate: str = ""
 
     @classmethod
     def from_api_gateway(cls, event: Mapping[str, Any], *, received_at: datetime | None = None) -> "Request":

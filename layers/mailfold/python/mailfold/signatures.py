@@ -1,9 +1,8 @@
 """The checks that prove a sender; each returns a Proof or raises VerificationError, and nothing else."""
 
 import base64
-import binascii
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from mailfold.errors import VerificationError
@@ -31,23 +30,71 @@ def check_fresh(stamp: str, *, now: datetime, tolerance_s: int) -> None:
         raise VerificationError
 
 
-def prove_hmac(*, secrets: Sequence[str], message: Iterable[bytes], signature: str, algorithm: str = "sha256") -> Proof:
-    """Prove a hex HMAC over the joined parts of the message with any one of the secrets."""
-    given = signature.encode("ascii", "replace")
+def prove_hmac(
+    *,
+    secrets: Sequence[str | bytes],
+    message: Iterable[bytes],
+    signature: str,
+    algorithm: str = "sha256",
+    encoding: str = "hex",
+) -> Proof:
+    """Prove an HMAC, in hex or base64, over the joined parts of the message with any one of the secrets."""
+    given = _decoded(signature, encoding)
     signed = b"".join(message)
     # Every secret is tried even after a match: the time taken says nothing about which one matched.
-    matches = [
-        hmac.compare_digest(hmac.new(secret.encode(), signed, algorithm).hexdigest().encode(), given)
-        for secret in secrets
-    ]
+    matches = [hmac.compare_digest(hmac.digest(_bytes(secret), signed, algorithm), given) for secret in secrets]
     return _proof_if(any(matches), f"hmac-{algorithm}")
+
+
+def prove_token(*, secrets: Sequence[str], given: str) -> Proof:
+    """Prove a token that is simply repeated in every request."""
+    matches = [hmac.compare_digest(_bytes(secret), _bytes(given)) for secret in secrets]
+    return _proof_if(any(matches), "token")
+
+
+def prove_credential(*, secrets: Sequence[str], headers: Mapping[str, str]) -> Proof:
+    """Prove a credential for providers that sign nothing; each secret says where it is sent.
+
+    ``basic:user:password`` and ``bearer:token`` are sent in Authorization, ``header:Name:value`` in a header of its own.
+    """
+    matches = [_credential_matches(secret, headers) for secret in secrets]
+    return _proof_if(any(matches), "credential")
+
+
+def _credential_matches(secret: str, headers: Mapping[str, str]) -> bool:
+    scheme, _, rest = secret.partition(":")
+    if scheme == "header":
+        name, _, value = rest.partition(":")
+        return bool(value) and hmac.compare_digest(_bytes(value.strip()), _bytes(headers.get(name.strip().lower(), "")))
+    given_scheme, _, given = headers.get("authorization", "").strip().partition(" ")
+    if not rest or given_scheme.lower() != scheme:
+        return False
+    if scheme == "bearer":
+        return hmac.compare_digest(_bytes(rest), _bytes(given.strip()))
+    if scheme == "basic":
+        return hmac.compare_digest(base64.b64encode(_bytes(rest)), _bytes(given.strip()))
+    return False
 
 
 def prove_ecdsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str) -> Proof:
     """Prove a base64 DER ECDSA P-256/SHA-256 signature with any one of the base64 DER public keys."""
-    given = _base64(signature)
+    given = _decoded(signature, "base64")
     signed = b"".join(message)
     return _proof_if(any(_ecdsa_matches(key, signed, given) for key in public_keys), "ecdsa-p256-sha256")
+
+
+def prove_ed25519(*, public_keys: Sequence[bytes], message: Iterable[bytes], signature: str) -> Proof:
+    """Prove a base64 Ed25519 signature with any one of the raw public keys."""
+    given = _decoded(signature, "base64")
+    signed = b"".join(message)
+    return _proof_if(any(_ed25519_matches(key, signed, given) for key in public_keys), "ed25519")
+
+
+def prove_rsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str, algorithm: str) -> Proof:
+    """Prove a base64 RSA PKCS#1 v1.5 signature with any one of the keys: PEM or base64 DER, or a PEM certificate."""
+    given = _decoded(signature, "base64")
+    signed = b"".join(message)
+    return _proof_if(any(_rsa_matches(key, signed, given, algorithm) for key in public_keys), f"rsa-{algorithm}")
 
 
 def _ecdsa_matches(public_key: str, message: bytes, signature: bytes) -> bool:
@@ -70,11 +117,56 @@ def _ecdsa_matches(public_key: str, message: bytes, signature: bytes) -> bool:
     return True
 
 
-def _base64(text: str) -> bytes:
+def _ed25519_matches(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _rsa_matches(public_key: str, message: bytes, signature: bytes, algorithm: str) -> bool:
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+    # SHA-1 is what senders that predate 2022 still sign with; each adapter decides whether it is acceptable.
+    known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303
+    try:
+        key = _load_rsa(public_key)
+        if not isinstance(key, rsa.RSAPublicKey):
+            return False
+        key.verify(signature, message, padding.PKCS1v15(), known[algorithm])
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError):
+        return False
+    return True
+
+
+def _load_rsa(text: str) -> object:
+    from cryptography.hazmat.primitives.serialization import load_der_public_key, load_pem_public_key
+    from cryptography.x509 import load_pem_x509_certificate
+
+    if "BEGIN CERTIFICATE" in text:
+        return load_pem_x509_certificate(text.encode()).public_key()
+    if "BEGIN" in text:
+        return load_pem_public_key(text.encode())
+    return load_der_public_key(base64.b64decode(text))
+
+
+def _decoded(text: str, encoding: str) -> bytes:
+    try:
+        if encoding == "hex":
+            return bytes.fromhex(text) if len(text) % 2 == 0 and " " not in text else b""
         return base64.b64decode(text.encode("ascii"), validate=True)
-    except (UnicodeEncodeError, binascii.Error, ValueError):
+    except (UnicodeEncodeError, ValueError):
         raise VerificationError from None
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
 def _proof_if(matched: bool, scheme: str) -> Proof:

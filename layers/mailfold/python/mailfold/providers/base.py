@@ -40,6 +40,14 @@ class Provider:
     split: Callable[[bytes], list[Raw]]
     #: Recognise a queue record that did not pass our door; None for every provider that must.
     unwrap: Callable[[Mapping[str, Any], Mapping[str, str], datetime], Envelope | None] | None = None
+    #: Recognise a call that only asks whether anybody is there; it is answered 200 and nothing of it is read.
+    probe: Callable[[Request], bool] | None = None
+    #: The key under which the provider itself wants a request to be processed once; None in a request is a 400.
+    key: Callable[[Request], str | None] | None = None
+    #: Where the certificate lies that a request names, pinned to the provider's own host; None where none is needed.
+    certificate_url: Callable[[Request], str] | None = None
+    #: What must be fetched to confirm a subscription that a verified request asks for, pinned likewise.
+    confirm_url: Callable[[Request], str | None] | None = None
     #: The answer that makes this provider send again.
     busy_status: int = 503
     #: Request headers that parse needs, lower case.
