@@ -5,6 +5,8 @@ from typing import Any
 
 import boto3
 
+from mailfold.fetch import Fetcher
+from mailfold.keyed import Keyed
 from mailfold.queue import Queue
 from mailfold.request import Request
 from mailfold.secrets import Secrets
@@ -18,6 +20,8 @@ door = Door(
     sources=settings.sources,
     secrets=Secrets(boto3.client("secretsmanager"), settings.secret_id),
     queue=Queue(client=boto3.client("sqs"), url=settings.queue_url),
+    keyed=Keyed(settings.claim_table),
+    fetcher=Fetcher(),
     max_body_bytes=settings.max_body_bytes,
     telemetry=telemetry,
 )

@@ -59,9 +59,11 @@ class SealedEnvelope:
     text: str
 
 
-def seal(verified: VerifiedRequest, events: Sequence[Raw], *, headers: Mapping[str, str]) -> list[SealedEnvelope]:
-    """Split the events of one request into envelopes; a retry of the same bytes yields the same claim keys."""
-    claim = f"{verified.source.name}:{sha256(verified.request.body).hexdigest()[:32]}"
+def seal(
+    verified: VerifiedRequest, events: Sequence[Raw], *, headers: Mapping[str, str], key: str | None = None
+) -> list[SealedEnvelope]:
+    """Split the events of one request into envelopes; a retry of the same bytes, or key, yields the same claim keys."""
+    claim = f"{verified.source.name}:{f'key:{key}' if key else hash_body(verified.request.body)}"
     return [
         _seal_one(verified, f"{claim}:{index}", chunk, headers)
         for index, chunk in enumerate(_chunks([_event_text(event) for event in events]))
@@ -84,6 +86,11 @@ def _seal_one(
         }
     )
     return SealedEnvelope(claim_key=claim_key, text=f'{head[:-1]},"events":[{events}]}}')
+
+
+def hash_body(body: bytes) -> str:
+    """Return the digest under which a request without a key of its own is claimed."""
+    return sha256(body).hexdigest()[:32]
 
 
 def hash_events(text: str) -> str:

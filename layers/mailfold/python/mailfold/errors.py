@@ -7,10 +7,13 @@ MailfoldError
 │   ├── MethodNotAllowed    405
 │   ├── VerificationError   401
 │   ├── MalformedPayload    400
-│   └── TooLarge            413
+│   ├── TooLarge            413
+│   ├── KeyMissing          400
+│   └── KeyConflict         409
 ├── CannotAccept            nothing wrong with the request: the provider must send it again
 │   ├── QueueUnavailable
-│   └── SecretUnavailable
+│   ├── SecretUnavailable
+│   └── FetchFailed
 ├── Quarantine              sending it again cannot help: kept in dead letters with its reason
 │   ├── NotAnEnvelope       a queue record nobody here can read
 │   └── UnparseableEvent    one event that cannot become an Event
@@ -70,6 +73,18 @@ class TooLarge(Refused):
     status = 413
 
 
+class KeyMissing(Refused):
+    """The provider promises an idempotency key with each request and sent none."""
+
+    status = 400
+
+
+class KeyConflict(Refused):
+    """The same idempotency key came before with another payload."""
+
+    status = 409
+
+
 class CannotAccept(MailfoldError):
     """The request cannot be taken now and must be sent again."""
 
@@ -80,6 +95,10 @@ class QueueUnavailable(CannotAccept):
 
 class SecretUnavailable(CannotAccept):
     """The secret of a source is missing or unreadable, so nobody can be verified."""
+
+
+class FetchFailed(CannotAccept):
+    """The provider's certificate or confirmation link could not be fetched."""
 
 
 class Quarantine(MailfoldError):

@@ -19,6 +19,8 @@ class ReceiveSettings:
     sources: Mapping[str, Source]
     secret_id: str
     queue_url: str
+    #: The DynamoDB table of the keys that keyed sources send.
+    claim_table: str
     max_body_bytes: int
 
     @classmethod
@@ -28,6 +30,7 @@ class ReceiveSettings:
             sources=_sources(),
             secret_id=_text("SECRET_ID"),
             queue_url=_text("QUEUE_URL"),
+            claim_table=_text("CLAIM_TABLE"),
             max_body_bytes=_number("MAX_BODY_BYTES"),
         )
 

@@ -55,7 +55,7 @@ def prove_token(*, secrets: Sequence[str], given: str) -> Proof:
 def prove_credential(*, secrets: Sequence[str], headers: Mapping[str, str]) -> Proof:
     """Prove a credential for providers that sign nothing; each secret says where it is sent.
 
-    ``basic:user:password`` and ``bearer:token`` are sent in Authorization, ``header:Name:value`` in a header of its own.
+    ``basic:user:password`` and ``bearer:token`` come in Authorization, ``header:Name:value`` in a header of its own.
     """
     matches = [_credential_matches(secret, headers) for secret in secrets]
     return _proof_if(any(matches), "credential")
@@ -65,7 +65,8 @@ def _credential_matches(secret: str, headers: Mapping[str, str]) -> bool:
     scheme, _, rest = secret.partition(":")
     if scheme == "header":
         name, _, value = rest.partition(":")
-        return bool(value) and hmac.compare_digest(_bytes(value.strip()), _bytes(headers.get(name.strip().lower(), "")))
+        sent = headers.get(name.strip().lower(), "")
+        return bool(value) and hmac.compare_digest(_bytes(value.strip()), _bytes(sent))
     given_scheme, _, given = headers.get("authorization", "").strip().partition(" ")
     if not rest or given_scheme.lower() != scheme:
         return False

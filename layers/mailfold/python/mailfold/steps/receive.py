@@ -1,9 +1,9 @@
 """receive: one HTTP request in, its envelopes durably on the queue, then 200."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mailfold.envelope import seal
+from mailfold.envelope import hash_body, seal
 from mailfold.errors import (
     CannotAccept,
     MethodNotAllowed,
@@ -13,6 +13,8 @@ from mailfold.errors import (
     UnknownSource,
     VerificationError,
 )
+from mailfold.fetch import Fetcher
+from mailfold.keyed import Keyed, check_key
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Provider
 from mailfold.queue import Queue
@@ -37,6 +39,8 @@ class Door:
     sources: Mapping[str, Source]
     secrets: Secrets
     queue: Queue
+    keyed: Keyed
+    fetcher: Fetcher
     max_body_bytes: int
     telemetry: Telemetry
 
@@ -46,7 +50,7 @@ def receive(request: Request, door: Door) -> Answer:
     source = door.sources.get(request.source_name)
     known = source.name if source else None
     try:
-        accepted = _accept(request, source, door)
+        answer = _accept(request, source, door)
     except Refused as refusal:
         door.telemetry.count("RequestsRefused", source=known)
         if isinstance(refusal, VerificationError):
@@ -61,22 +65,23 @@ def receive(request: Request, door: Door) -> Answer:
         door.telemetry.warn("put off", source=known, status=status, reason=str(failure))
         return Answer(status=status, body={"error": "cannot accept now, send again"})
     door.telemetry.count("RequestsAccepted", source=known)
-    door.telemetry.count("EventsReceived", accepted, source=known)
-    return Answer(status=200, body={"events": accepted})
+    return answer
 
 
-def _accept(request: Request, source: Source | None, door: Door) -> int:
+def _accept(request: Request, source: Source | None, door: Door) -> Answer:
     if source is None or REGISTRY[source.provider].verify is None:
         raise UnknownSource("no such source")
+    provider = REGISTRY[source.provider]
+    if provider.probe and provider.probe(request):
+        return Answer(status=200, body={"events": 0})
     if request.method != "POST":
         raise MethodNotAllowed("events are sent with POST")
     if len(request.body) > door.max_body_bytes:
         raise TooLarge(f"the body exceeds {door.max_body_bytes} bytes")
-    provider = REGISTRY[source.provider]
+    if provider.certificate_url:
+        request = replace(request, certificate=door.fetcher.certificate(provider.certificate_url(request)))
     verified = VerifiedRequest(request=request, source=source, proof=_verify(request, source, door.secrets))
-    events = provider.split(verified.request.body)
-    door.queue.send(seal(verified, events, headers=_carried(provider, request)))
-    return len(events)
+    return _enqueue(verified, provider, door)
 
 
 def _verify(request: Request, source: Source, secrets: Secrets) -> Proof:
@@ -93,5 +98,22 @@ def _verify(request: Request, source: Source, secrets: Secrets) -> Proof:
         return verify(request, source, renewed)
 
 
-def _carried(provider: Provider, request: Request) -> dict[str, str]:
-    return {name: request.headers[name] for name in provider.headers if name in request.headers}
+def _enqueue(verified: VerifiedRequest, provider: Provider, door: Door) -> Answer:
+    confirm_url = provider.confirm_url(verified.request) if provider.confirm_url else None
+    if confirm_url:
+        door.fetcher.get(confirm_url)
+        door.telemetry.say("confirmed", source=verified.source.name)
+    key = check_key(provider.key(verified.request)) if provider.key else None
+    events = provider.split(verified.request.body)
+    headers = {name: verified.request.headers[name] for name in provider.headers if name in verified.request.headers}
+    envelopes = seal(verified, events, headers=headers, key=key)
+
+    def send() -> int:
+        door.queue.send(envelopes)
+        door.telemetry.count("EventsReceived", len(events), source=verified.source.name)
+        return len(events)
+
+    if key is None:
+        return Answer(status=200, body={"events": send()})
+    status, body = door.keyed.once(f"{verified.source.name}:{key}", hash_body(verified.request.body), send)
+    return Answer(status=status, body=body)
