@@ -16,6 +16,7 @@ from local.ports import free_port, require_free
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+LEAVE_SECONDS = 10.0
 # What a server says while the remains of a killed one are still leaving: worth another try.
 LEAVING = ("pre-existing shared memory block", 'lock file "postmaster.pid"')
 SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT, "kill": signal.SIGKILL}
@@ -24,10 +25,17 @@ SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT, "kill": signal.SI
 class PostgresServer:
     """One embedded Postgres, its data under a folder of ours."""
 
-    def __init__(self, data: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        port: int | None = None,
+        settings: Mapping[str, str] | None = None,
+        log: Path | None = None,
+    ) -> None:
         self.data = data.absolute()
         self.port = free_port() if port is None else port
-        self.log = self.data.with_name(f"{self.data.name}.log")
+        self.log = log or self.data.with_name(f"{self.data.name}.log")
         self._settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
@@ -50,6 +58,7 @@ class PostgresServer:
         """Create the data folder on first use, start and return once connections are accepted."""
         if self.pid:
             return
+        self._await_predecessor()
         require_free(self.port, "MAILFOLD_PG_PORT")
         binaries = reachable_binaries(find_binaries(), self._user)
         self._create(binaries / "initdb")
@@ -101,7 +110,6 @@ class PostgresServer:
             raise LocalError(f"The database folder {self.data} cannot be created: {exc.strerror}.") from exc
 
     def _started(self, command: list[str | Path], deadline: float) -> bool:
-        self._forget_stranger()
         process = self._spawn(command, self.data)
         while process.poll() is None:
             if self._ready(process.pid):
@@ -136,13 +144,27 @@ class PostgresServer:
         except OSError:
             return []
 
-    def _forget_stranger(self) -> None:
-        # After a kill -9 the recorded pid may belong to another program by now; Postgres would refuse to start.
-        lines = self._pid_file()
-        name = Path("/proc", lines[0], "comm") if lines else None
-        if name and name.exists() and name.read_text().strip() != "postgres":
-            (self.data / "postmaster.pid").unlink(missing_ok=True)
+    def _await_predecessor(self) -> None:
+        # A server whose parent was killed needs a moment to leave. A recorded pid that is no server any more, after a
+        # kill -9 of its own, would keep Postgres from starting.
+        deadline = time.monotonic() + LEAVE_SECONDS
+        while lines := self._pid_file():
+            if not _is_server(lines[0]):
+                (self.data / "postmaster.pid").unlink(missing_ok=True)
+            elif time.monotonic() > deadline:
+                raise LocalError(f"Another Postgres (process {lines[0]}) is using {self.data}; stop it first.")
+            else:
+                time.sleep(0.05)
 
     def _last_words(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()
         return " / ".join(line.strip() for line in lines[-3:])
+
+
+def _is_server(pid: str) -> bool:
+    try:
+        name, _, rest = Path("/proc", pid, "stat").read_text().partition("(")[2].rpartition(")")
+    except OSError:
+        return False
+    # An ended process that nobody has collected yet still has its name.
+    return name == "postgres" and rest.split()[0] != "Z"

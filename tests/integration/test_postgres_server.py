@@ -117,12 +117,20 @@ def test_a_pid_file_that_names_another_program_is_no_obstacle(tmp_path: Path) ->
     server.stop()
     with subprocess.Popen(["sleep", "600"], user=binaries.server_user()) as stranger:
         (server.data / "postmaster.pid").write_text("\n".join([str(stranger.pid), *record[1:]]) + "\n")
+        try:
+            server.start()
 
-        server.start()
+            assert server.pid
+            server.stop()
+        finally:
+            stranger.kill()
 
-        assert server.pid
-        server.stop()
-        stranger.kill()
+
+def test_a_folder_in_use_is_refused(postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.postgres.LEAVE_SECONDS", 0.1)
+
+    with pytest.raises(LocalError, match=f"process {postgres_server.pid}.*{postgres_server.data}"):
+        PostgresServer(postgres_server.data).start()
 
 
 def test_a_half_made_folder_is_made_again(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""The cloud assembly of the CDK app: synthesised here, its assets zipped as the CDK does."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.aws import ACCOUNT, REGION
+from local.errors import LocalError
+from local.options import ROOT
+
+STACK = "Mailfold"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asset:
+    """One folder of code and where the template expects it."""
+
+    folder: Path
+    bucket: str
+    key: str
+
+
+def synthesise(folder: Path) -> None:
+    """Run the CDK app into `folder`."""
+    # The CDK's own validation takes most of the time of a synth and is the business of the infra tests.
+    environment = {**os.environ, "CDK_OUTDIR": str(folder), "CDK_VALIDATION": "false"}
+    done = subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LocalError(f"The CDK app failed:\n{(done.stderr or done.stdout).strip()}")
+
+
+def read_template(folder: Path) -> dict[str, Any]:
+    """Return the synthesised template."""
+    template: dict[str, Any] = json.loads((folder / f"{STACK}.template.json").read_text())
+    return template
+
+
+def read_assets(folder: Path) -> list[Asset]:
+    """Return the assets that are folders; the template itself is the only other one."""
+    listed = json.loads((folder / f"{STACK}.assets.json").read_text())["files"].values()
+    return [
+        Asset(folder=folder / file["source"]["path"], bucket=_here(target["bucketName"]), key=target["objectKey"])
+        for file in listed
+        if file["source"]["packaging"] == "zip"
+        for target in file["destinations"].values()
+    ]
+
+
+def _here(name: str) -> str:
+    return name.replace("${AWS::AccountId}", ACCOUNT).replace("${AWS::Region}", REGION)
+
+
+def zipped(folder: Path) -> bytes:
+    """Return the zip of a folder's files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder))
+    return buffer.getvalue()
