@@ -8,13 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT / "layers/mailfold/python")]
 
-from infra.node import node_path  # noqa: E402 - the path above comes first
+from infra.node import prepare_jsii  # noqa: E402 - the path comes first
 from infra.rules import SettingsError  # noqa: E402
 from infra.settings import CONTEXT_KEY, Settings  # noqa: E402
 from infra.sources import known_providers  # noqa: E402
 
-# The CDK's library is JavaScript behind Python; it takes the first node on the PATH, if there is one, of any age.
-os.environ.setdefault("JSII_NODE", node_path())
+prepare_jsii()
 
 
 def main() -> None:

@@ -61,8 +61,8 @@ class Function(Construct):
             role=self.role,
             log_group=log,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,
-            vpc=network and network.vpc,
-            vpc_subnets=network and ISOLATED,
+            vpc=network.vpc if network else None,
+            vpc_subnets=ISOLATED if network else None,
             security_groups=self.security_groups or None,
         )
 

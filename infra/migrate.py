@@ -1,11 +1,13 @@
 """migrate: brings the schema to its newest version during a deploy, and fails the deploy when it cannot."""
 
-from aws_cdk import Duration, triggers
+from aws_cdk import CfnResource, Duration, Stack, triggers
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.database import OWNER, Database
 from infra.function import Function
 from infra.layers import Layers
+from infra.logs import log_group
 from infra.network import Network
 from infra.settings import Settings
 
@@ -45,3 +47,25 @@ class Migrate(Construct):
             timeout=TIMEOUT.plus(Duration.seconds(30)),
             execute_after=[database, *self.function.security_groups],
         )
+        _confine_caller(self, settings)
+
+
+def _confine_caller(scope: Construct, settings: Settings) -> None:
+    """Give the CDK's own calling function a log that ends, and a role that writes to no other log."""
+    caller = Stack.of(scope).node.find_child("AWSCDK.TriggerCustomResourceProviderCustomResourceProvider")
+    role, function = caller.node.find_child("Role"), caller.node.find_child("Handler")
+    assert isinstance(role, CfnResource)
+    assert isinstance(function, CfnResource)
+    log = log_group(scope, "CallerLog", settings=settings)
+    statement = iam.PolicyStatement(
+        actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[log.log_group_arn]
+    )
+    iam.CfnPolicy(
+        scope,
+        "CallerLogPolicy",
+        policy_name="Log",
+        policy_document=iam.PolicyDocument(statements=[statement]),
+        roles=[role.ref],
+    )
+    role.add_property_deletion_override("ManagedPolicyArns")
+    function.add_property_override("LoggingConfig", {"LogGroup": log.log_group_name})

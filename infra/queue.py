@@ -65,13 +65,15 @@ def dead_letter_queue(
     scope: Construct, construct_id: str, *, redrive: sqs.RedriveAllowPolicy | None = None
 ) -> sqs.Queue:
     """Create a queue for what failed; without `redrive`, no other queue may send its own failures there."""
+    nobody = sqs.RedriveAllowPolicy(redrive_permission=sqs.RedrivePermission.DENY_ALL)
     queue = sqs.Queue(
         scope,
         construct_id,
         encryption=sqs.QueueEncryption.SQS_MANAGED,
         enforce_ssl=True,
         retention_period=RETENTION,
-        redrive_allow_policy=redrive or sqs.RedriveAllowPolicy(redrive_permission=sqs.RedrivePermission.DENY_ALL),
+        redrive_allow_policy=redrive or nobody,
     )
-    acknowledge(queue, {"AwsSolutions-SQS3": "This is a dead-letter queue; nothing reads it but an operator."})
+    if redrive is None:
+        acknowledge(queue, {"AwsSolutions-SQS3": "This is a dead-letter queue, though no other queue's."})
     return queue
