@@ -1,7 +1,10 @@
 """The checks that prove a sender; each returns a Proof or raises VerificationError, and nothing else."""
 
 import base64
+import contextlib
+import hashlib
 import hmac
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -75,6 +78,48 @@ def _credential_matches(secret: str, headers: Mapping[str, str]) -> bool:
     if scheme == "basic":
         return hmac.compare_digest(base64.b64encode(_bytes(rest)), _bytes(given.strip()))
     return False
+
+
+def prove_digest(*, secrets: Sequence[str], body: bytes, given: str, algorithm: str = "md5") -> Proof:
+    """Prove a body whose own digest, in hex, stands in the place of the secret that it was computed with."""
+    # Only as strong as the provider made it: the digest is not an HMAC, and MD5 is what Unisender Go computes.
+    placeholder = _bytes(given)
+    if not placeholder or body.count(placeholder) != 1:
+        raise VerificationError
+    candidates = [hashlib.new(algorithm, body.replace(placeholder, _bytes(secret))).hexdigest() for secret in secrets]
+    matches = [hmac.compare_digest(_bytes(candidate), placeholder) for candidate in candidates]
+    return _proof_if(any(matches), f"digest-{algorithm}")
+
+
+def prove_standard_webhook(
+    *, secrets: Sequence[str], message_id: str, stamp: str, body: bytes, signatures: str
+) -> Proof:
+    """Prove a request of the Standard Webhooks scheme: any one of its signatures with any one of the secrets.
+
+    ``whsec_`` secrets are HMAC keys and match ``v1`` signatures; ``whpk_`` ones are Ed25519 keys and match ``v1a``.
+    https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+    """
+    message = (message_id.encode(), b".", stamp.encode(), b".", body)
+    tokens = [token.partition(",") for token in signatures.split(" ")]
+    for version, _, signature in tokens:
+        with contextlib.suppress(VerificationError):
+            if version == "v1":
+                keys = [_key_bytes(secret) for secret in secrets if not secret.startswith("whpk_")]
+                return prove_hmac(secrets=keys, message=message, signature=signature, encoding="base64")
+            if version == "v1a":
+                keys = [_key_bytes(secret) for secret in secrets if secret.startswith("whpk_")]
+                return prove_ed25519(public_keys=keys, message=message, signature=signature)
+    raise VerificationError
+
+
+def _key_bytes(secret: str) -> bytes:
+    """Return the bytes of a prefixed base64 secret; its padding is optional."""
+    text = secret.removeprefix("whsec_").removeprefix("whpk_")
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        # A secret that is not base64 was pasted wrongly; nothing can match it, and an empty key must not.
+        return os.urandom(32)
 
 
 def prove_ecdsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str) -> Proof:

@@ -1,5 +1,6 @@
 """What a provider's file offers, and the reading aids they share."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from mailfold.envelope import Envelope
 from mailfold.errors import MalformedPayload, UnparseableEvent
-from mailfold.events import Event, Raw
+from mailfold.events import Event, Raw, digest
 from mailfold.jsontext import loads
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof
@@ -37,13 +38,15 @@ class Provider:
     #: Prove the sender of a request with the source's secrets; None where requests never come over HTTP.
     verify: Callable[[Request, Source, Sequence[str]], Proof] | None = None
     #: Cut a verified body into raw events.
-    split: Callable[[bytes], list[Raw]]
+    split: Callable[[bytes, Source], list[Raw]]
     #: Recognise a queue record that did not pass our door; None for every provider that must.
     unwrap: Callable[[Mapping[str, Any], Mapping[str, str], datetime], Envelope | None] | None = None
     #: Recognise a call that only asks whether anybody is there; it is answered 200 and nothing of it is read.
     probe: Callable[[Request], bool] | None = None
     #: The key under which the provider itself wants a request to be processed once; None in a request is a 400.
     key: Callable[[Request], str | None] | None = None
+    #: What a verified request is claimed by instead of the digest of its body, such as a token for single use.
+    claim: Callable[[Request], str] | None = None
     #: Where the certificate lies that a request names, pinned to the provider's own host; None where none is needed.
     certificate_url: Callable[[Request], str] | None = None
     #: What must be fetched to confirm a subscription that a verified request asks for, pinned likewise.
@@ -54,13 +57,34 @@ class Provider:
     headers: tuple[str, ...] = ()
 
 
-def split_json(body: bytes) -> list[Raw]:
+def split_json(body: bytes, source: Source) -> list[Raw]:
     """Cut a body that is one JSON object or an array of them."""
-    parsed = loads(body)
+    return as_events(loads(body))
+
+
+def as_events(parsed: Any) -> list[Raw]:
+    """Return what was parsed as a list of objects."""
     events = parsed if isinstance(parsed, list) else [parsed]
     if not all(isinstance(event, dict) for event in events):
         raise MalformedPayload("the body is JSON but not an object or an array of objects")
     return events
+
+
+def split_inside(name: str) -> Callable[[bytes, Source], list[Raw]]:
+    """Cut a body whose events stand in an array under this name."""
+
+    def split(body: bytes, source: Source) -> list[Raw]:
+        parsed = loads(body)
+        if not isinstance(parsed, dict) or not isinstance(parsed.get(name), list):
+            raise MalformedPayload(f"the body is JSON but has no array {name}")
+        return as_events(parsed[name])
+
+    return split
+
+
+def canonical_digest(raw: Raw) -> str:
+    """Return a digest of an event without an id, whatever its spaces and the order of its keys."""
+    return digest(json.dumps(raw, sort_keys=True, separators=(",", ":")))
 
 
 def text_of(raw: Raw, *names: str) -> str | None:

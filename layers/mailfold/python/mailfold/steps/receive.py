@@ -104,9 +104,10 @@ def _enqueue(verified: VerifiedRequest, provider: Provider, door: Door) -> Answe
         door.fetcher.get(confirm_url)
         door.telemetry.say("confirmed", source=verified.source.name)
     key = check_key(provider.key(verified.request)) if provider.key else None
-    events = provider.split(verified.request.body)
+    events = provider.split(verified.request.body, verified.source)
     headers = {name: verified.request.headers[name] for name in provider.headers if name in verified.request.headers}
-    envelopes = seal(verified, events, headers=headers, key=key)
+    claim = key or (provider.claim(verified.request) if provider.claim else None)
+    envelopes = seal(verified, events, headers=headers, key=claim)
 
     def send() -> int:
         door.queue.send(envelopes)

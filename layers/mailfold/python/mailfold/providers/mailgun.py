@@ -1,0 +1,180 @@
+"""Mailgun webhooks: the signature stands in the body and covers only a timestamp and a token."""
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qsl
+
+from mailfold.errors import MalformedPayload, VerificationError
+from mailfold.events import BounceClass, Effect, Event, EventType, Raw
+from mailfold.fold import effect_of
+from mailfold.jsontext import loads
+from mailfold.providers.base import Origin, Provider, address_of, object_of, require, text_of, texts_of, time_of
+from mailfold.request import Request, Source
+from mailfold.signatures import Proof, check_fresh, prove_hmac
+
+NAME = "mailgun"
+
+#: Mailgun retries for 8 h with the stamp of the first attempt; a tighter window would refuse every retry.
+TOLERANCE_S = 9 * 3600
+
+# https://documentation.mailgun.com/docs/mailgun/user-manual/events/#event-types
+TYPES = {
+    "accepted": EventType.PROCESSED,
+    "delivered": EventType.DELIVERED,
+    "failed": EventType.BOUNCED,
+    "rejected": EventType.DROPPED,
+    "opened": EventType.OPENED,
+    "clicked": EventType.CLICKED,
+    "unsubscribed": EventType.UNSUBSCRIBED,
+    "complained": EventType.COMPLAINED,
+    # Names of the form posts from before 2018.
+    "bounced": EventType.BOUNCED,
+    "dropped": EventType.DROPPED,
+}
+
+#: Mailgun did not try: the address has bounced, unsubscribed or complained before, or the list is poor.
+SUPPRESSED_CODES = {"605", "606", "607", "625"}
+#: Mailgun gave up retrying, which says nothing of the address.
+GIVEN_UP = {"old"}
+
+_DEAD_ADDRESS = re.compile(r"\b5\.1\.\d")
+
+
+def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
+    """Check the hex HMAC-SHA256 over timestamp and token, under the account's key or, for a sub-account, its parent's.
+
+    Nothing else is signed, so the token is what the request is claimed by: the same token with another event is refused
+    by its claim, and a retry, which repeats both, is a duplicate.
+    """
+    signature = _signature(request)
+    stamp, token = require_text(signature, "timestamp"), require_text(signature, "token")
+    check_fresh(stamp, now=request.received_at, tolerance_s=TOLERANCE_S)
+    message = (stamp.encode(), token.encode("utf-8", "surrogatepass"))
+    try:
+        return prove_hmac(secrets=secrets, message=message, signature=require_text(signature, "signature"))
+    except VerificationError:
+        return prove_hmac(secrets=secrets, message=message, signature=require_text(signature, "parent-signature"))
+
+
+def _signature(request: Request) -> Raw:
+    """Return the signed part; the body must be read for it, but nothing of it is believed before the check."""
+    try:
+        return _parts(request.body)[0]
+    except MalformedPayload:
+        raise VerificationError from None
+
+
+def require_text(signature: Raw, name: str) -> str:
+    """Return a part of the signature as text."""
+    value = text_of(signature, name)
+    if value is None:
+        raise VerificationError
+    return value
+
+
+def _parts(body: bytes) -> tuple[Raw, Raw]:
+    if body[:1] != b"{":
+        return _form_parts(body)
+    parsed = loads(body)
+    return object_of(parsed, "signature"), object_of(parsed, "event-data")
+
+
+def _form_parts(body: bytes) -> tuple[Raw, Raw]:
+    """Read a form post; user variables are mixed in: the last signature fields and the first others are Mailgun's."""
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, strict_parsing=True, max_num_fields=1000)
+    except ValueError:
+        raise MalformedPayload("the body is neither JSON nor a form") from None
+    last, first = dict(pairs), dict(reversed(pairs))
+    return {name: last.get(name) for name in ("timestamp", "token", "signature")}, {**first, "legacy": True}
+
+
+def claim(request: Request) -> str:
+    """Return the token, which is for single use: used means processed, not merely seen."""
+    return f"token:{text_of(_parts(request.body)[0], 'token')}"
+
+
+def split(body: bytes, source: Source) -> list[Raw]:
+    """Return the event without its signature, which is of no use once it is checked."""
+    event = _parts(body)[1]
+    if not event:
+        raise MalformedPayload("the body has no event-data")
+    return [event]
+
+
+def parse(raw: Raw, origin: Origin) -> list[Event]:
+    """Translate the one event."""
+    kind = require(text_of(raw, "event"), "event")
+    status = object_of(raw, "delivery-status")
+    event_type, bounce_class, effect = _meaning(kind, raw, status)
+    return [
+        Event(
+            event_id=f"{NAME}:{_identity(kind, raw)}",
+            source=origin.source.name,
+            provider=NAME,
+            kind="/".join(filter(None, (kind, text_of(raw, "severity"), text_of(raw, "reason")))),
+            type=event_type,
+            bounce_class=bounce_class,
+            effect=effect,
+            scope=_scope(kind, raw),
+            message_id=_message_id(raw),
+            recipient=_recipient(raw),
+            occurred_at=time_of(raw.get("timestamp")),
+            received_at=origin.received_at,
+            reason=text_of(status, "message", "description") or text_of(raw, "reason", "error", "description"),
+            machine=bool(text_of(object_of(raw, "client-info"), "bot")),
+            raw=raw,
+        )
+    ]
+
+
+def _identity(kind: str, raw: Raw) -> str:
+    # An id is unique for a day only, and sample payloads share one among several kinds.
+    native = text_of(raw, "id", "token", "Message-Id", "message-id")
+    return f"{kind}:{require(native, 'id')}:{text_of(raw, 'timestamp') or ''}"
+
+
+def _meaning(kind: str, raw: Raw, status: Raw) -> tuple[EventType, BounceClass | None, Effect | None]:
+    event_type = TYPES.get(kind, EventType.OTHER)
+    reason = text_of(raw, "reason") or ""
+    if event_type is not EventType.BOUNCED:
+        return event_type, None, effect_of(event_type)
+    if text_of(raw, "severity") == "temporary":
+        return EventType.DEFERRED, None, None
+    if text_of(status, "code") in SUPPRESSED_CODES or reason.startswith("suppress-"):
+        return EventType.DROPPED, None, Effect.STOP
+    bounce_class = _bounce_class(reason, text_of(status, "message") or text_of(raw, "error") or "")
+    return event_type, bounce_class, effect_of(event_type, bounce_class)
+
+
+def _bounce_class(reason: str, words: str) -> BounceClass:
+    if reason in GIVEN_UP:
+        return BounceClass.SOFT
+    if reason == "bounce" or _DEAD_ADDRESS.search(words):
+        return BounceClass.HARD
+    return BounceClass.UNKNOWN
+
+
+def _message_id(raw: Raw) -> str | None:
+    # Without the angle brackets in which the send API returns it.
+    headers = object_of(object_of(raw, "message"), "headers")
+    found = text_of(headers, "message-id") or text_of(raw, "Message-Id", "message-id")
+    return found.strip("<>") if found else None
+
+
+def _recipient(raw: Raw) -> str | None:
+    # A rejected message has no recipient of its own, only its To header.
+    headers = object_of(object_of(raw, "message"), "headers")
+    return address_of(text_of(raw, "recipient") or text_of(headers, "to"))
+
+
+def _scope(kind: str, raw: Raw) -> str:
+    tags = texts_of(raw, "tags")
+    lists: Mapping[str, object] = object_of(raw, "mailing-list")
+    address = text_of(lists, "address")
+    if kind != "unsubscribed":
+        return ""
+    return f"list:{address}" if address else f"tag:{tags[0]}" if len(tags) == 1 else ""
+
+
+PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, claim=claim)

@@ -1,0 +1,53 @@
+"""MailWebhook deliveries: whatever JSON the route's pipeline makes of a mail, under a stable idempotency key."""
+
+from collections.abc import Sequence
+
+from mailfold.errors import VerificationError
+from mailfold.events import Event, Raw
+from mailfold.providers.base import Origin, Provider
+from mailfold.providers.mapping import parse_configured, split_configured
+from mailfold.request import Request, Source
+from mailfold.signatures import Proof, check_fresh, prove_hmac
+
+NAME = "mailwebhook"
+
+#: The stamp is part of the signature header, which is made anew for each attempt.
+TOLERANCE_S = 300
+
+# https://docs.mailwebhook.com/docs/endpoints/ names no fixed body: the source's settings point to what it holds.
+DEFAULTS = {"type": "/type", "time": "/timestamp", "recipient": "/recipient", "message_id": "/message_id"}
+
+KEY_HEADERS = ("x-idempotency-key", "idempotency-key")
+
+
+def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
+    """Check the base64 HMAC-SHA256 over timestamp, a dot and the raw body."""
+    parts = dict(_parts(request.header("x-mailwebhook-signature")))
+    if "t" not in parts or "v1" not in parts:
+        raise VerificationError
+    check_fresh(parts["t"], now=request.received_at, tolerance_s=TOLERANCE_S)
+    return prove_hmac(
+        secrets=secrets,
+        message=(parts["t"].encode(), b".", request.body),
+        signature=parts["v1"],
+        encoding="base64",
+    )
+
+
+def _parts(header: str) -> list[tuple[str, str]]:
+    found = (part.strip().partition("=") for part in header.split(","))
+    return [(name, value) for name, _, value in found]
+
+
+def key(request: Request) -> str | None:
+    """Return the idempotency key, under either of its two names."""
+    return next((request.headers[name] for name in KEY_HEADERS if request.headers.get(name)), None)
+
+
+def parse(raw: Raw, origin: Origin) -> list[Event]:
+    """Read the event; its id is the idempotency key."""
+    native_id = next((origin.headers[name] for name in KEY_HEADERS if origin.headers.get(name)), None)
+    return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS, native_id=native_id)
+
+
+PROVIDER = Provider(name=NAME, verify=verify, split=split_configured, parse=parse, key=key, headers=KEY_HEADERS)

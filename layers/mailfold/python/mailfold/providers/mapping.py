@@ -1,0 +1,88 @@
+"""Events whose shape is configured, not coded: JSON pointers and a table of types in the source's settings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mailfold.errors import MalformedPayload
+from mailfold.events import BounceClass, Event, EventType, Raw
+from mailfold.fold import effect_of
+from mailfold.jsontext import loads
+from mailfold.providers.base import Origin, address_of, as_events, canonical_digest, time_of
+from mailfold.request import Source
+
+POINTERS = ("id", "type", "time", "recipient", "message_id", "reason", "scope")
+
+
+def split_configured(body: bytes, source: Source) -> list[Raw]:
+    """Cut a body at the pointer `events` of the source's settings; without one, the body is the event or the array."""
+    parsed = loads(body)
+    where = source.options.get("events")
+    if where is None:
+        return as_events(parsed)
+    found = look_up(parsed, str(where))
+    if found is None:
+        raise MalformedPayload("the body has no events where the source's settings point")
+    return as_events(found)
+
+
+def parse_configured(
+    raw: Raw, origin: Origin, *, provider: str, defaults: Mapping[str, str], native_id: str | None = None
+) -> list[Event]:
+    """Read one event through the pointers of the source's settings, or the provider's own where it has some."""
+    pointers = {**defaults, **{name: origin.source.options[name] for name in POINTERS if name in origin.source.options}}
+    read = {name: _text(look_up(raw, str(pointer))) for name, pointer in pointers.items()}
+    kind = read.get("type") or "unknown"
+    event_type, bounce_class = configured_type(origin.source.options.get("types"), kind)
+    # Ids of different senders may be alike, so the source is part of them.
+    identity = native_id or read.get("id") or f"body-{canonical_digest(raw)}"
+    stamp = read.get("time")
+    return [
+        Event(
+            event_id=f"{provider}:{origin.source.name}:{identity}",
+            source=origin.source.name,
+            provider=provider,
+            kind=kind,
+            type=event_type,
+            bounce_class=bounce_class,
+            effect=effect_of(event_type, bounce_class),
+            scope=read.get("scope") or "",
+            message_id=read.get("message_id"),
+            recipient=address_of(read.get("recipient")),
+            occurred_at=time_of(stamp) if stamp else origin.received_at,
+            received_at=origin.received_at,
+            reason=read.get("reason"),
+            raw=raw,
+        )
+    ]
+
+
+def configured_type(types: Any, kind: str) -> tuple[EventType, BounceClass | None]:
+    """Translate a type with the source's table, whose values read like ``delivered`` or ``bounced/hard``."""
+    word = types.get(kind, kind) if isinstance(types, Mapping) else kind
+    name, _, bounce_class = str(word).partition("/")
+    try:
+        event_type = EventType(name)
+        if event_type is not EventType.BOUNCED:
+            return event_type, None
+        return event_type, BounceClass(bounce_class) if bounce_class else BounceClass.UNKNOWN
+    except ValueError:
+        return EventType.OTHER, None
+
+
+def look_up(document: Any, pointer: str) -> Any:
+    """Follow a JSON pointer (RFC 6901); None where it leads nowhere."""
+    for token in pointer.split("/")[1:] if pointer else ():
+        name = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, Mapping):
+            document = document.get(name)
+        elif isinstance(document, list) and name.isdigit() and int(name) < len(document):
+            document = document[int(name)]
+        else:
+            return None
+    return document
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        return None
+    return str(value)

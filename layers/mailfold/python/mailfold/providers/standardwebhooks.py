@@ -1,0 +1,52 @@
+"""Any sender that follows the Standard Webhooks specification."""
+
+from collections.abc import Sequence
+
+from mailfold.errors import VerificationError
+from mailfold.events import Event, Raw
+from mailfold.providers.base import Origin, Provider
+from mailfold.providers.mapping import parse_configured, split_configured
+from mailfold.request import Request, Source
+from mailfold.signatures import Proof, check_fresh, prove_standard_webhook
+
+NAME = "standardwebhooks"
+
+#: Every attempt is signed anew and the reference libraries use the same window.
+TOLERANCE_S = 300
+
+# https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure
+DEFAULTS = {
+    "type": "/type",
+    "time": "/timestamp",
+    "recipient": "/data/recipient",
+    "message_id": "/data/message_id",
+    "reason": "/data/reason",
+}
+
+
+def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
+    """Check any one of the signatures over id, timestamp and body."""
+    message_id, stamp = request.header("webhook-id"), request.header("webhook-timestamp")
+    if "." in message_id:
+        raise VerificationError
+    check_fresh(stamp, now=request.received_at, tolerance_s=TOLERANCE_S)
+    return prove_standard_webhook(
+        secrets=secrets,
+        message_id=message_id,
+        stamp=stamp,
+        body=request.body,
+        signatures=request.header("webhook-signature"),
+    )
+
+
+def key(request: Request) -> str | None:
+    """Return the id, which is the same on every attempt."""
+    return request.headers.get("webhook-id")
+
+
+def parse(raw: Raw, origin: Origin) -> list[Event]:
+    """Read the event; its id is in the header."""
+    return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS, native_id=origin.headers.get("webhook-id"))
+
+
+PROVIDER = Provider(name=NAME, verify=verify, split=split_configured, parse=parse, key=key, headers=("webhook-id",))
