@@ -28,10 +28,11 @@ class Secrets:
         self._clock = clock
         self._secrets: Mapping[str, Any] = {}
         self._read_at = float("-inf")
+        self._tried_at = float("-inf")
 
     def of(self, source: str) -> Sequence[str]:
         """Return the secrets of a source; an old copy is better than none, and a missing one is looked for again."""
-        if self._age() > (MAX_AGE_S if source in self._secrets else REREAD_AFTER_S):
+        if self._due(source):
             try:
                 self._read()
             except SecretUnavailable:
@@ -41,7 +42,7 @@ class Secrets:
 
     def reread(self, source: str) -> Sequence[str] | None:
         """Return the secrets of a source if they have changed since, None if not or if they were read just now."""
-        if self._age() < REREAD_AFTER_S:
+        if self._clock() - self._tried_at < REREAD_AFTER_S:
             return None
         before = self._listed(source)
         try:
@@ -51,10 +52,15 @@ class Secrets:
         after = self._listed(source)
         return after if after != before else None
 
-    def _age(self) -> float:
-        return self._clock() - self._read_at
+    def _due(self, source: str) -> bool:
+        age = self._clock() - self._read_at
+        if source not in self._secrets:
+            return age > REREAD_AFTER_S
+        # While Secrets Manager is down the old copy serves, and not every request waits for the same failure.
+        return age > MAX_AGE_S and self._clock() - self._tried_at > REREAD_AFTER_S
 
     def _read(self) -> None:
+        self._tried_at = self._clock()
         try:
             secrets = loads(self._client.get_secret_value(SecretId=self._secret_id)["SecretString"])
         except MalformedPayload:

@@ -1,0 +1,64 @@
+"""Stand-ins for the AWS clients that receive holds: small, in memory, and able to fail on demand."""
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+#: Decides about one call: the ids of the entries that are refused.
+Fault = Callable[[list[dict[str, Any]]], list[str]]
+
+
+class FakeSqs:
+    """Keeps what was sent; each fault of the list answers one call."""
+
+    def __init__(self, *faults: Fault | Exception) -> None:
+        self.bodies: list[str] = []
+        self.calls: list[list[dict[str, Any]]] = []
+        self._faults = deque(faults)
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        self.calls.append(Entries)
+        fault = self._faults.popleft() if self._faults else None
+        if isinstance(fault, Exception):
+            raise fault
+        refused = fault(Entries) if fault else []
+        self.bodies += [entry["MessageBody"] for entry in Entries if entry["Id"] not in refused]
+        return {
+            "Successful": [{"Id": entry["Id"]} for entry in Entries if entry["Id"] not in refused],
+            "Failed": [{"Id": entry_id, "Code": "InternalError", "SenderFault": False} for entry_id in refused],
+        }
+
+
+class FakeSecretsManager:
+    """Holds one secret; an exception in its place is raised."""
+
+    def __init__(self, secret: Any) -> None:
+        self.secret = secret
+        self.reads = 0
+
+    def get_secret_value(self, *, SecretId: str) -> Mapping[str, Any]:  # noqa: N803
+        self.reads += 1
+        if isinstance(self.secret, Exception):
+            raise self.secret
+        return {"SecretString": self.secret if isinstance(self.secret, str) else json.dumps(self.secret)}
+
+
+def refuse(*positions: int) -> Fault:
+    """Refuse the entries at these places of a call."""
+    return lambda entries: [entries[position]["Id"] for position in positions]
+
+
+def refuse_all(entries: list[dict[str, Any]]) -> list[str]:
+    """Refuse every entry of a call."""
+    return [entry["Id"] for entry in entries]
+
+
+class Clock:
+    """A clock that moves only when told."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
