@@ -1,0 +1,74 @@
+"""Events: what their fingerprint sees and what it does not."""
+
+from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mailfold.events import BounceClass, Effect, Event, EventType, digest
+
+EVENT = Event(
+    event_id="sendgrid:1",
+    source="main",
+    provider="sendgrid",
+    kind="delivered",
+    type=EventType.DELIVERED,
+    message_id="m1",
+    recipient="ann@example.com",
+    occurred_at=datetime(2026, 1, 1, tzinfo=UTC),
+    received_at=datetime(2026, 1, 2, tzinfo=UTC),
+    raw={},
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"event_id": "sendgrid:2"},
+        {"received_at": datetime(2026, 1, 3, tzinfo=UTC)},
+        {"type": EventType.OTHER, "bounce_class": BounceClass.SOFT, "effect": Effect.STOP, "scope": "group:1"},
+        {"raw": {"sg_event_id": "new"}, "reason": "other words"},
+    ],
+    ids=["id", "arrival", "our mapping", "raw"],
+)
+def test_the_fingerprint_ignores_ids_arrival_and_our_mapping(change: dict[str, object]) -> None:
+    redelivered = replace(EVENT, **change)  # type: ignore[arg-type]
+
+    assert redelivered.fingerprint == EVENT.fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "bounce"},
+        {"message_id": "m2"},
+        {"message_id": None},
+        {"recipient": "bob@example.com"},
+        {"occurred_at": EVENT.occurred_at + timedelta(milliseconds=1)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_fingerprint_sees_what_the_provider_said(change: dict[str, object]) -> None:
+    other = replace(EVENT, **change)  # type: ignore[arg-type]
+
+    assert other.fingerprint != EVENT.fingerprint
+
+
+def test_a_time_that_is_only_our_clock_is_not_part_of_the_fingerprint() -> None:
+    first_at, again_at = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC)
+
+    first = replace(EVENT, occurred_at=first_at, received_at=first_at)
+    again = replace(EVENT, occurred_at=again_at, received_at=again_at)
+
+    assert first.fingerprint == again.fingerprint
+
+
+def test_an_event_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        EVENT.type = EventType.OTHER  # type: ignore[misc]
+
+
+def test_a_digest_keeps_its_parts_apart_and_takes_any_text() -> None:
+    assert digest("ab", "c") != digest("a", "bc")
+    assert digest("a") != digest("a", "")
+    assert len(digest("\ud800", "\x00", "é")) == 32
