@@ -8,12 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT / "layers/mailfold/python")]
 
-from infra.node import prepare_jsii  # noqa: E402 - the path comes first
+from infra.node import prepare_cdk  # noqa: E402 - the path comes first
 from infra.rules import SettingsError  # noqa: E402
 from infra.settings import CONTEXT_KEY, Settings  # noqa: E402
 from infra.sources import known_providers  # noqa: E402
 
-prepare_jsii()
+prepare_cdk()
 
 
 def main() -> None:

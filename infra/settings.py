@@ -7,6 +7,7 @@ from typing import Any
 
 from infra.rules import Flag, OneOf, Rule, SettingsError, Text, Whole, check
 from infra.sources import Source, check_sources, is_fed_by_topic
+from mailfold.retention import DEFAULT_DAYS, FLOOR_DAYS
 
 #: The key in cdk.json's context that holds all of it.
 CONTEXT_KEY = "mailfold"
@@ -48,16 +49,9 @@ RULES: dict[str, Rule] = {
     "database_deletion_protection": Flag(),
 }
 
-# The longest provider retry is 72 hours. A row younger than that may still be delivered again, and would be stored
-# twice had it been pruned: one day of margin on top.
-SHORTEST_DEDUPLICATION_DAYS = 4
-
+LONGEST_RETENTION_DAYS = 3_650
 RETENTION_RULES: dict[str, Rule] = {
-    "events": Whole(SHORTEST_DEDUPLICATION_DAYS, 3_650),
-    "statuses": Whole(SHORTEST_DEDUPLICATION_DAYS, 3_650),
-    "claims": Whole(SHORTEST_DEDUPLICATION_DAYS, 3_650),
-    "outbox": Whole(1, 3_650),
-    "dead_letters": Whole(1, 3_650),
+    table: Whole(FLOOR_DAYS.get(table, 1), LONGEST_RETENTION_DAYS) for table in DEFAULT_DAYS
 }
 
 
@@ -86,9 +80,7 @@ class Settings:
     #: whether process writes committed changes to the outbox
     publish: bool = False
     #: days that prune keeps each kind of row
-    retention: Mapping[str, int] = field(
-        default_factory=lambda: {"events": 30, "statuses": 90, "claims": 30, "outbox": 7, "dead_letters": 90}
-    )
+    retention: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_DAYS))
     database_class: str = "t4g.micro"
     database_storage_gb: int = 20
     #: storage grows by itself up to here

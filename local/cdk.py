@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from infra.node import node_path, npm_path
+from infra.node import node_path, npm_path, prepare_cdk
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv/cdk"
@@ -22,9 +22,10 @@ def main() -> None:
     """Run the tool with the given arguments in the project's root, and leave with its exit code."""
     if not _is_installed():
         _install()
+    prepare_cdk()
     # The tool reports its use to AWS unless it is told not to.
-    environment = {"CDK_DISABLE_CLI_TELEMETRY": "true"} | os.environ
-    sys.exit(subprocess.run([node_path(), str(PROGRAM), *sys.argv[1:]], cwd=ROOT, env=environment).returncode)
+    os.environ.setdefault("CDK_DISABLE_CLI_TELEMETRY", "true")
+    sys.exit(subprocess.run([node_path(), str(PROGRAM), *sys.argv[1:]], cwd=ROOT).returncode)
 
 
 def _is_installed() -> bool:
