@@ -48,11 +48,12 @@ class ProcessSettings:
     @classmethod
     def from_environment(cls) -> "ProcessSettings":
         """Read them."""
+        sources = _sources()
         return cls(
-            sources=_sources(),
-            topics={str(topic): str(source) for topic, source in _object("TOPICS").items()},
+            sources=sources,
+            topics=_topics(sources),
             database_url=_text("DATABASE_URL"),
-            publish=_text("PUBLISH") == "true",
+            publish=_flag("PUBLISH"),
         )
 
 
@@ -85,10 +86,18 @@ def _sources() -> dict[str, Source]:
     sources = {}
     for name, options in _object("SOURCES").items():
         provider = options.get("provider") if isinstance(options, dict) else None
-        if provider not in REGISTRY:
+        if not isinstance(provider, str) or provider not in REGISTRY:
             raise SettingsError(f"SOURCES: {name} names no known provider; known are {', '.join(sorted(REGISTRY))}")
         sources[name] = Source(name=name, provider=provider, options=options)
     return sources
+
+
+def _topics(sources: Mapping[str, Source]) -> dict[str, str]:
+    topics = _object("TOPICS")
+    for topic, source in topics.items():
+        if not isinstance(source, str) or source not in sources:
+            raise SettingsError(f"TOPICS: {topic} belongs to no source of SOURCES")
+    return topics
 
 
 def _text(name: str) -> str:
@@ -100,9 +109,17 @@ def _text(name: str) -> str:
 
 def _number(name: str) -> int:
     value = _text(name)
-    if not value.isdigit():
+    # isdigit() alone also takes "²", which int() does not.
+    if not (value.isascii() and value.isdigit()):
         raise SettingsError(f"{name} must be a whole number, not {value!r}")
     return int(value)
+
+
+def _flag(name: str) -> bool:
+    value = _text(name)
+    if value not in {"true", "false"}:
+        raise SettingsError(f"{name} must be true or false, not {value!r}")
+    return value == "true"
 
 
 def _object(name: str) -> dict[str, Any]:

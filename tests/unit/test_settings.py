@@ -1,0 +1,108 @@
+"""Settings: read once, and every wrong value refused with a sentence that names it."""
+
+import json
+
+import pytest
+
+from mailfold.errors import SettingsError
+from mailfold.settings import MigrateSettings, ProcessSettings, PruneSettings, ReceiveSettings
+
+TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
+GOOD = {
+    "SOURCES": json.dumps({"main": {"provider": "sendgrid", "region": "eu"}, "ses": {"provider": "ses"}}),
+    "SECRET_ID": "mailfold/sources",
+    "QUEUE_URL": "https://queue",
+    "CLAIM_TABLE": "claims",
+    "MAX_BODY_BYTES": "4000000",
+    "TOPICS": json.dumps({TOPIC: "ses"}),
+    "DATABASE_URL": "postgresql://mailfold_process@db.example.com/mailfold",
+    "PUBLISH": "true",
+    "RETENTION": json.dumps({"events": 60}),
+}
+READERS = {
+    ReceiveSettings: ("SOURCES", "SECRET_ID", "QUEUE_URL", "CLAIM_TABLE", "MAX_BODY_BYTES"),
+    ProcessSettings: ("SOURCES", "TOPICS", "DATABASE_URL", "PUBLISH"),
+    PruneSettings: ("DATABASE_URL", "RETENTION"),
+    MigrateSettings: ("DATABASE_URL",),
+}
+Reader = type[ReceiveSettings] | type[ProcessSettings] | type[PruneSettings] | type[MigrateSettings]
+
+
+@pytest.fixture(autouse=True)
+def _good_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in GOOD.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_receive_reads_what_it_is_told() -> None:
+    settings = ReceiveSettings.from_environment()
+
+    assert settings.sources["main"].options == {"provider": "sendgrid", "region": "eu"}
+    assert (settings.sources["main"].name, settings.sources["main"].provider) == ("main", "sendgrid")
+    assert (settings.secret_id, settings.queue_url) == ("mailfold/sources", "https://queue")
+    assert (settings.claim_table, settings.max_body_bytes) == ("claims", 4_000_000)
+
+
+@pytest.mark.parametrize(("text", "publish"), [("true", True), ("false", False)])
+def test_process_reads_what_it_is_told(monkeypatch: pytest.MonkeyPatch, text: str, publish: bool) -> None:
+    monkeypatch.setenv("PUBLISH", text)
+
+    settings = ProcessSettings.from_environment()
+
+    assert set(settings.sources) == {"main", "ses"}
+    assert settings.topics == {TOPIC: "ses"}
+    assert settings.database_url == GOOD["DATABASE_URL"]
+    assert settings.publish is publish
+
+
+def test_prune_and_migrate_read_what_they_are_told() -> None:
+    prune, migrate = PruneSettings.from_environment(), MigrateSettings.from_environment()
+
+    assert prune.retention["events"] == 60
+    assert prune.database_url == migrate.database_url == GOOD["DATABASE_URL"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "name"),
+    [(reader, name) for reader, names in READERS.items() for name in names],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+@pytest.mark.parametrize("how", ["missing", "empty"])
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, reader: Reader, name: str, how: str) -> None:
+    monkeypatch.setenv(name, "")
+    if how == "missing":
+        monkeypatch.delenv(name)
+
+    with pytest.raises(SettingsError, match=name):
+        reader.from_environment()
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "value"),
+    [
+        *[(ReceiveSettings, "MAX_BODY_BYTES", value) for value in ("-1", "1.5", "4 MB", "²", "٣", " 1")],
+        *[(ReceiveSettings, "SOURCES", value) for value in ("{", "[]", "5", '"main"')],
+        *[(ProcessSettings, "TOPICS", value) for value in ("{", "[]", "null")],
+        *[(ProcessSettings, "TOPICS", json.dumps({TOPIC: source})) for source in ("nobody", "", None, [])],
+        *[(ProcessSettings, "PUBLISH", value) for value in ("yes", "True", "1", "no")],
+        *[(PruneSettings, "RETENTION", value) for value in ("{", "[]", "30")],
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_what_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch, reader: Reader, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingsError, match=name):
+        reader.from_environment()
+
+
+@pytest.mark.parametrize(
+    "source", [{"provider": "sendgird"}, {"provider": None}, {"provider": ["sendgrid"]}, {}, "sendgrid", None], ids=str
+)
+def test_a_source_without_a_known_provider_is_named_beside_the_known_ones(
+    monkeypatch: pytest.MonkeyPatch, source: object
+) -> None:
+    monkeypatch.setenv("SOURCES", json.dumps({"odd-one": source}))
+
+    with pytest.raises(SettingsError, match=r"odd-one .* sendgrid"):
+        ReceiveSettings.from_environment()
