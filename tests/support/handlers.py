@@ -46,4 +46,5 @@ def show_log(step: str) -> None:
     """Point a step's logger at today's stdout: Powertools keeps the one of the test that first made it."""
     for handler in logging.getLogger(step).handlers:
         if isinstance(handler, logging.StreamHandler):
-            handler.setStream(sys.stdout)
+            # setStream() would first flush the old stream, which is closed.
+            handler.stream = sys.stdout
