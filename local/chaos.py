@@ -101,6 +101,7 @@ class Killer(threading.Thread):
                 if any(self._kill(known[port]) for (port,) in busy if port in known):
                     self.in_transaction += 1
                     return True
+                time.sleep(0.001)
         return False
 
     def _kill_any(self) -> None:

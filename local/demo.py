@@ -61,6 +61,7 @@ class Demo:
         self._run = f"demo{secrets.token_hex(6)}"
         self._plans = self._make_plans(events)
         self._senders = {name: self._sender(name, source) for name, source in stack.sources.items()}
+        self._sqs = client("sqs", stack.aws_endpoint)
         self._killer = Killer(
             function=stack.functions["process"], role=PROCESS_ROLE, dsn=stack.dsn, kills=kills, rng=self._rng
         )
@@ -74,10 +75,12 @@ class Demo:
             self._send()
             with connect(self._stack.dsn) as connection:
                 self._drain(connection)
-                self._killer.stop()
                 lines = tuple(self._audit(connection, name) for name in self._plans)
         finally:
             self._killer.stop()
+            self._sqs.close()
+            for sender in self._senders.values():
+                sender.close()
         return Outcome(
             lines=lines,
             seconds=time.monotonic() - began_at,
@@ -144,8 +147,7 @@ class Demo:
 
     def _waiting(self) -> int:
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        sqs = client("sqs", self._stack.aws_endpoint)
-        answer = sqs.get_queue_attributes(QueueUrl=self._stack.queue_url, AttributeNames=names)
+        answer = self._sqs.get_queue_attributes(QueueUrl=self._stack.queue_url, AttributeNames=names)
         return sum(int(answer["Attributes"][name]) for name in names)
 
     def _audit(self, connection: pg8000.native.Connection, name: str) -> audit.Line:

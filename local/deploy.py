@@ -42,7 +42,7 @@ def _bootstrap(folder: Path, endpoint: str, template: str) -> None:
     for bucket in sorted({asset.bucket for asset in assets}):
         s3.create_bucket(Bucket=bucket)
         layer = build_dependencies(platform=None, python_version=None)
-        s3.put_object(Bucket=bucket, Key=DEPENDENCIES_KEY, Body=assembly.zipped(layer))
+        s3.put_object(Bucket=bucket, Key=DEPENDENCIES_KEY, Body=assembly.zipped_once(layer))
     for asset in assets:
         if asset.key in template:
             s3.put_object(Bucket=asset.bucket, Key=asset.key, Body=assembly.zipped(asset.folder))

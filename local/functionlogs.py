@@ -38,7 +38,8 @@ class FunctionLogs:
     def _streams(self, group: str) -> dict[str, list[str]]:
         # The emulator writes one stream per invocation, all its lines at once: a stream that is seen is complete.
         streams: dict[str, list[str]] = {}
-        events: list[dict[str, Any]] = self._logs.filter_log_events(logGroupName=group, limit=PAGE)["events"]
+        # An emulator that is just being killed may answer with nothing at all.
+        events: list[dict[str, Any]] = self._logs.filter_log_events(logGroupName=group, limit=PAGE).get("events", [])
         for event in events:
             streams.setdefault(event["logStreamName"], []).append(event["message"].rstrip("\n"))
         if len(events) == PAGE and len(streams) > 1:

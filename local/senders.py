@@ -24,6 +24,9 @@ class Sender(Protocol):
     def send(self, request: Request) -> int:
         """Send until the request is answered for good, and return the last status."""
 
+    def close(self) -> None:
+        """Close all connections."""
+
 
 class WebhookSender:
     """A provider that calls a URL, and calls it again while the answer is "not now"."""
@@ -32,7 +35,8 @@ class WebhookSender:
         self._url = urllib.parse.urlsplit(url)
         self._sampler = sampler
         self._keys = keys
-        self._connections = threading.local()
+        self._mine = threading.local()
+        self._all: list[http.client.HTTPConnection] = []
 
     def send(self, request: Request) -> int:
         """Post the request; an honest one again until it is taken, as every provider does."""
@@ -58,11 +62,16 @@ class WebhookSender:
             return 0
         return response.status
 
+    def close(self) -> None:
+        """Close the connection of every thread that has sent."""
+        for connection in self._all:
+            connection.close()
+
     def _connection(self) -> http.client.HTTPConnection:
-        if not hasattr(self._connections, "open"):
-            address = self._url.hostname or "", self._url.port
-            self._connections.open = http.client.HTTPConnection(*address, timeout=60)
-        connection: http.client.HTTPConnection = self._connections.open
+        if not hasattr(self._mine, "connection"):
+            self._mine.connection = http.client.HTTPConnection(self._url.hostname or "", self._url.port, timeout=60)
+            self._all.append(self._mine.connection)
+        connection: http.client.HTTPConnection = self._mine.connection
         return connection
 
 
@@ -85,6 +94,11 @@ class TopicSender:
             answer = self._redeliver(message) if message in self._published else self._publish(message)
         status: int = answer["ResponseMetadata"]["HTTPStatusCode"]
         return status
+
+    def close(self) -> None:
+        """Close both clients."""
+        self._sns.close()
+        self._sqs.close()
 
     def _publish(self, message: str) -> Any:
         answer = self._sns.publish(TopicArn=self._topic_arn, Message=message)

@@ -4,12 +4,17 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 from local.errors import LocalError
+
+#: Long enough to outwait somebody who only looks whether a stack is running.
+LOCK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +68,8 @@ class StateFolder:
         except OSError as exc:
             raise LocalError(f"The state folder {self.path} cannot be written: {exc.strerror}.") from exc
         with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as exc:
-                raise LocalError(f"A stack is already running in {self.path}; stop it first.") from exc
+            if not _locked(lock, seconds=LOCK_SECONDS):
+                raise LocalError(f"A stack is already running in {self.path}; stop it first.")
             self.stack.unlink(missing_ok=True)
             try:
                 yield
@@ -104,9 +107,29 @@ def write_private(path: Path, content: object) -> None:
 
 def read_stack(state: Path) -> Stack:
     """Return where the stack that runs in this state folder is."""
-    try:
-        found = json.loads((state / "stack.json").read_text())
-    except FileNotFoundError as exc:
-        raise LocalError(f"No stack is running in {state}: start one with `make run`.") from exc
+    if not _running(state):
+        raise LocalError(f"No stack is running in {state}: start one with `make run`.")
+    found = json.loads((state / "stack.json").read_text())
     sources = {name: Source(**source) for name, source in found.pop("sources").items()}
     return Stack(**found, sources=sources)
+
+
+def _running(state: Path) -> bool:
+    # A run that was killed leaves the file behind, but not the lock.
+    if not (state / "stack.json").exists():
+        return False
+    with (state / "lock").open() as lock:
+        return not _locked(lock, seconds=0)
+
+
+def _locked(lock: IO[str], *, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
