@@ -3,7 +3,11 @@
 Tests, the demo and the benchmarks all speak through these modules, one per provider, found by the provider's name.
 """
 
+import base64
+import hashlib
 import importlib
+import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +36,8 @@ class Sampler(Protocol):
     BATCH: int
     #: One raw event of each kind that the adapter's tables know, by a name of its own.
     SAMPLES: Mapping[str, Raw]
+    #: What the source's settings must say beside the provider.
+    OPTIONS: Mapping[str, Any]
 
     def make_keys(self) -> Keys:
         """Make a fresh secret."""
@@ -46,9 +52,45 @@ class Sampler(Protocol):
         """Make one event of a random kind, of one recipient, unlike any other event."""
 
 
+def signed(sampler: Sampler, body: bytes, keys: Keys, at: datetime) -> tuple[bytes, dict[str, str]]:
+    """Return body and headers as they are sent; some providers keep the signature in the body."""
+    seal = getattr(sampler, "seal", None)
+    sealed = seal(body, keys, at) if seal else body
+    return sealed, sampler.sign(sealed, keys, at)
+
+
 def sampler(provider: str) -> Sampler:
     """Return the sampler of a provider."""
     return cast(Sampler, importlib.import_module(f"local.samples.{provider}"))
+
+
+def basic_keys() -> Keys:
+    """Make a user and a password for a provider that signs nothing."""
+    credential = f"mailfold:{secrets.token_urlsafe(24)}"
+    return Keys(secret=f"basic:{credential}", signer=credential)
+
+
+def basic_headers(keys: Keys) -> dict[str, str]:
+    """Return the headers of a request with such a credential."""
+    token = base64.b64encode(keys.signer.encode()).decode()
+    return {"Content-Type": "application/json", "Authorization": f"Basic {token}"}
+
+
+def shared_keys() -> Keys:
+    """Make a shared secret."""
+    secret = secrets.token_urlsafe(32)
+    return Keys(secret=secret, signer=secret)
+
+
+def attempt_id(body: bytes) -> str:
+    """Return an id that is the same on every attempt to send this body."""
+    return f"msg_{hashlib.sha256(body).hexdigest()[:24]}"
+
+
+def one_object(events: list[Raw]) -> bytes:
+    """Serialise the one event of a request."""
+    (event,) = events
+    return json.dumps(event).encode()
 
 
 def message_id(rng: Random) -> str:

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 from local.samples import Keys, Raw, message_id, recipient
 
 MARKER = ("demo_marker",)
+OPTIONS: dict[str, object] = {}
 BATCH = 200
 
 _MAIL = {"email": "Ann@Example.com", "timestamp": 1767225600, "sg_message_id": "Ab3dEf6hIj9lMn2pQr5tUv.recvd-6d8f-1.0"}

@@ -1,11 +1,24 @@
-"""What Amazon SES publishes to its SNS topic."""
+"""What Amazon SES publishes to its SNS topic, and how SNS signs it when it posts it to a URL."""
 
-from datetime import datetime
+import base64
+import hashlib
+import json
+from datetime import UTC, datetime, timedelta
 from random import Random
 
-from local.samples import Raw, message_id, recipient
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.x509.oid import NameOID
+
+from local.samples import Keys, Raw, message_id, recipient
+
+TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
+CERTIFICATE_URL = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem"
 
 MARKER = ("mail", "tags", "demo_marker", "0")
+OPTIONS: dict[str, object] = {"http": True}
 BATCH = 1
 
 _AT = "2026-01-01T00:00:05.123Z"
@@ -134,3 +147,54 @@ def generate(rng: Random, marker: str, at: datetime) -> Raw:
     }
     mail = {**_mail(address), "messageId": f"{message_id(rng)}-{marker}", "tags": {MARKER[2]: [marker]}}
     return {"eventType": kind, kind[0].lower() + kind[1:]: {"timestamp": stamp, **detail[kind]}, "mail": mail}
+
+
+def make_keys() -> Keys:
+    """Make SNS's key with its certificate; the secret is the topic that the source admits."""
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sns.amazonaws.com")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(private, SHA256())
+    )
+    key = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return Keys(secret=TOPIC, signer=(key + certificate.public_bytes(Encoding.PEM)).decode())
+
+
+def certificate(keys: Keys) -> str:
+    """Return what lies at CERTIFICATE_URL."""
+    return keys.signer[keys.signer.index("-----BEGIN CERTIFICATE") :]
+
+
+def body(events: list[Raw]) -> bytes:
+    """Wrap the one event in an SNS message; `seal` signs it."""
+    (event,) = events
+    return json.dumps({"Type": "Notification", "Message": json.dumps(event), "TopicArn": TOPIC}).encode()
+
+
+def seal(body: bytes, keys: Keys, at: datetime) -> bytes:
+    """Return the message with its id, its time and its signature."""
+    message: Raw = {
+        **json.loads(body),
+        "MessageId": hashlib.sha256(body).hexdigest()[:32],
+        "Timestamp": at.isoformat(timespec="milliseconds"),
+    }
+    signed = "".join(f"{name}\n{message[name]}\n" for name in sorted(message))
+    private = load_pem_private_key(keys.signer.encode(), None)
+    assert isinstance(private, rsa.RSAPrivateKey)
+    signature = base64.b64encode(private.sign(signed.encode(), padding.PKCS1v15(), SHA256())).decode()
+    proof = {"SignatureVersion": "2", "Signature": signature, "SigningCertURL": CERTIFICATE_URL}
+    return json.dumps({**message, **proof}).encode()
+
+
+def sign(body: bytes, keys: Keys, at: datetime) -> dict[str, str]:
+    """Return SNS's headers, which repeat what the message says."""
+    message = json.loads(body)
+    return {
+        "Content-Type": "text/plain; charset=UTF-8",
+        "x-amz-sns-message-type": message["Type"],
+        "x-amz-sns-message-id": message["MessageId"],
+    }

@@ -2,15 +2,17 @@
 
 import hashlib
 import hmac
-import json
-import secrets
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, message_id, recipient
+from local.samples import Keys, Raw, message_id, one_object, recipient, shared_keys
 
 MARKER = ("data", "marker")
+OPTIONS: dict[str, object] = {}
 BATCH = 1
+
+make_keys = shared_keys
+body = one_object
 
 
 def _sample(kind: str, **data: str) -> Raw:
@@ -40,18 +42,6 @@ SAMPLES: dict[str, Raw] = {
 }
 
 _GENERATED = ("send", "delivery", "delay", "bounce", "soft bounce", "open", "click", "complaint", "unsubscribe")
-
-
-def make_keys() -> Keys:
-    """Make a shared secret."""
-    secret = secrets.token_urlsafe(32)
-    return Keys(secret=secret, signer=secret)
-
-
-def body(events: list[Raw]) -> bytes:
-    """Serialise the one event of a request."""
-    (event,) = events
-    return json.dumps(event).encode()
 
 
 def sign(body: bytes, keys: Keys, at: datetime) -> dict[str, str]:

@@ -10,6 +10,9 @@ from datetime import datetime
 
 from mailfold.errors import VerificationError
 
+#: How a secret begins that is sent as it is instead of being signed with.
+CREDENTIALS = ("basic:", "bearer:", "header:")
+
 _MINT = object()
 
 

@@ -48,7 +48,7 @@ class Provider:
     #: What a verified request is claimed by instead of the digest of its body, such as a token for single use.
     claim: Callable[[Request], str] | None = None
     #: Where the certificate lies that a request names, pinned to the provider's own host; None where none is needed.
-    certificate_url: Callable[[Request], str] | None = None
+    certificate_url: Callable[[Request, Sequence[str]], str] | None = None
     #: What must be fetched to confirm a subscription that a verified request asks for, pinned likewise.
     confirm_url: Callable[[Request], str | None] | None = None
     #: The answer that makes this provider send again.

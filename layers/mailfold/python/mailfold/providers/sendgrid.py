@@ -7,7 +7,7 @@ from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
 from mailfold.fold import effect_of
 from mailfold.providers.base import Origin, Provider, address_of, require, split_json, text_of, time_of
 from mailfold.request import Request, Source
-from mailfold.signatures import Proof, check_fresh, prove_ecdsa
+from mailfold.signatures import CREDENTIALS, Proof, check_fresh, prove_credential, prove_ecdsa
 
 NAME = "sendgrid"
 
@@ -44,7 +44,12 @@ ENGAGEMENT_KINDS = {"open", "click"}
 
 
 def verify(request: Request, source: Source, public_keys: Sequence[str]) -> Proof:
-    """Check the ECDSA signature over timestamp and raw body, the trailing CR LF included."""
+    """Check the ECDSA signature over timestamp and raw body, the trailing CR LF included.
+
+    A source whose secrets are credentials (``basic:…``, ``bearer:…`` for OAuth) has a webhook that does not sign.
+    """
+    if all(key.startswith(CREDENTIALS) for key in public_keys):
+        return prove_credential(secrets=public_keys, headers=request.headers)
     stamp = request.header("x-twilio-email-event-webhook-timestamp")
     check_fresh(stamp, now=request.received_at, tolerance_s=TOLERANCE_S)
     return prove_ecdsa(

@@ -1,11 +1,13 @@
-"""Amazon SES events, as SNS or EventBridge puts them on the queue."""
+"""Amazon SES events, as SNS or EventBridge puts them on the queue, or as SNS posts them to the door."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from mailfold.envelope import Envelope, hash_events
-from mailfold.errors import MalformedPayload, NotAnEnvelope, UnparseableEvent
+from mailfold.errors import MalformedPayload, NotAnEnvelope, UnparseableEvent, VerificationError
 from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
 from mailfold.fold import effect_of
 from mailfold.jsontext import dumps, loads
@@ -21,6 +23,8 @@ from mailfold.providers.base import (
     texts_of,
     time_of,
 )
+from mailfold.request import Request, Source
+from mailfold.signatures import Proof, prove_rsa
 
 NAME = "ses"
 
@@ -51,10 +55,25 @@ BOUNCE_CLASSES = {
 #: SES did not even try: the address was on a stop list already. The bounce or complaint is not a new one.
 NEVER_SENT = {"Suppressed", "OnAccountSuppressionList"}
 
+#: SNS repeats the stamp of the first attempt for at most an hour; the rest is for clocks.
+TOLERANCE_S = 2 * 3600
+
+# https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html
+_CONFIRMATION = ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type")
+SIGNED_FIELDS = {
+    "Notification": ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"),
+    "SubscriptionConfirmation": _CONFIRMATION,
+    "UnsubscribeConfirmation": _CONFIRMATION,
+}
+SIGNATURE_ALGORITHMS = {"1": "sha1", "2": "sha256"}
+
+_TOPIC = re.compile(r"arn:(?P<partition>aws|aws-cn|aws-us-gov):sns:(?P<region>[a-z]{2}(?:-[a-z]+)+-\d):\d{12}:[\w-]+")
+_CERTIFICATE_PATH = re.compile(r"/SimpleNotificationService-[0-9a-f]{32}\.pem")
+
 #: The recipient took the mail out of the spam folder.
 PRAISE = "not-spam"
 
-_SNS_ID = "sns-message-id"
+_SNS_ID = "x-amz-sns-message-id"
 _VALIDATION = "Successfully validated SNS topic"
 
 
@@ -115,6 +134,95 @@ def _only_source(topics: Mapping[str, str]) -> str:
     if len(sources) != 1:
         raise NotAnEnvelope("an event without a topic, which could belong to several sources")
     return sources.pop()
+
+
+def certificate_url(request: Request, topics: Sequence[str]) -> str:
+    """Return where the signing certificate lies, if an admitted topic of the same region's SNS names it."""
+    body = _sns_body(request)
+    topic, url = text_of(body, "TopicArn") or "", text_of(body, "SigningCertURL") or ""
+    if topic not in topics or not _CERTIFICATE_PATH.fullmatch(_pinned(url, topic).path):
+        raise VerificationError
+    return url
+
+
+def verify(request: Request, source: Source, topics: Sequence[str]) -> Proof:
+    """Check the signature of an SNS message; the source's secrets are the topics that it may come from.
+
+    The signature alone proves only that some account's SNS sent it: anybody can subscribe this URL to their topic.
+    """
+    body = _sns_body(request)
+    kind, version = text_of(body, "Type") or "", text_of(body, "SignatureVersion") or ""
+    if text_of(body, "TopicArn") not in topics or kind not in SIGNED_FIELDS or version not in SIGNATURE_ALGORITHMS:
+        raise VerificationError
+    if version == "1" and source.options.get("refuse_sha1") is True:
+        raise VerificationError
+    if (request.header("x-amz-sns-message-type"), request.header(_SNS_ID)) != (kind, text_of(body, "MessageId")):
+        raise VerificationError
+    _check_published(body, request)
+    return prove_rsa(
+        public_keys=[request.certificate],
+        message=[_signed_field(name, body[name]) for name in SIGNED_FIELDS[kind] if isinstance(body.get(name), str)],
+        signature=text_of(body, "Signature") or "",
+        algorithm=SIGNATURE_ALGORITHMS[version],
+    )
+
+
+def confirm_url(request: Request) -> str | None:
+    """Return the link that confirms the subscription of an admitted topic, on that topic's own SNS."""
+    body = _sns_body(request)
+    if body.get("Type") != "SubscriptionConfirmation":
+        return None
+    url = text_of(body, "SubscribeURL") or ""
+    parts = _pinned(url, text_of(body, "TopicArn") or "")
+    if parts.path != "/" or parse_qs(parts.query).get("Action") != ["ConfirmSubscription"]:
+        raise VerificationError
+    return url
+
+
+def split(body: bytes, source: Source) -> list[Raw]:
+    """Return the record inside a notification; confirmations and the validation message hold none."""
+    notification = loads(body)
+    if not isinstance(notification, dict) or notification.get("Type") != "Notification":
+        return []
+    message = text_of(notification, "Message") or ""
+    return [] if message.startswith(_VALIDATION) else split_json(message.encode("utf-8", "surrogatepass"), source)
+
+
+def _sns_body(request: Request) -> Raw:
+    """Read the message; nothing of it is believed before the check."""
+    try:
+        body = loads(request.body)
+    except MalformedPayload:
+        raise VerificationError from None
+    if not isinstance(body, dict):
+        raise VerificationError
+    return body
+
+
+def _pinned(url: str, topic: str) -> SplitResult:
+    """Return the parts of a link, which must lead to the SNS of the topic's own partition and region."""
+    arn = _TOPIC.fullmatch(topic)
+    try:
+        parts = urlsplit(url)
+        host = f"sns.{arn['region']}.amazonaws.com{'.cn' if arn['partition'] == 'aws-cn' else ''}" if arn else None
+        if parts.scheme != "https" or parts.netloc != host or parts.fragment:
+            raise VerificationError
+    except ValueError:
+        raise VerificationError from None
+    return parts
+
+
+def _check_published(body: Raw, request: Request) -> None:
+    try:
+        published_at = time_of(text_of(body, "Timestamp"))
+    except UnparseableEvent:
+        raise VerificationError from None
+    if abs((request.received_at - published_at).total_seconds()) > TOLERANCE_S:
+        raise VerificationError
+
+
+def _signed_field(name: str, value: str) -> bytes:
+    return f"{name}\n{value}\n".encode("utf-8", "surrogatepass")
 
 
 def parse(raw: Raw, origin: Origin) -> list[Event]:
@@ -282,4 +390,13 @@ def _preferences(contact_list: str, detail: Raw) -> list[tuple[str, bool]]:
     return whole + changed
 
 
-PROVIDER = Provider(name=NAME, split=split_json, parse=parse, unwrap=unwrap)
+PROVIDER = Provider(
+    name=NAME,
+    verify=verify,
+    split=split,
+    parse=parse,
+    unwrap=unwrap,
+    certificate_url=certificate_url,
+    confirm_url=confirm_url,
+    headers=(_SNS_ID,),
+)

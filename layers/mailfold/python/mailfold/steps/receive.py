@@ -20,7 +20,6 @@ from mailfold.providers.base import Provider
 from mailfold.queue import Queue
 from mailfold.request import Request, Source, VerifiedRequest
 from mailfold.secrets import Secrets
-from mailfold.signatures import Proof
 from mailfold.telemetry import Telemetry
 
 
@@ -69,7 +68,7 @@ def receive(request: Request, door: Door) -> Answer:
 
 
 def _accept(request: Request, source: Source | None, door: Door) -> Answer:
-    if source is None or REGISTRY[source.provider].verify is None:
+    if source is None or not _takes_requests(source):
         raise UnknownSource("no such source")
     provider = REGISTRY[source.provider]
     if provider.probe and provider.probe(request):
@@ -78,24 +77,33 @@ def _accept(request: Request, source: Source | None, door: Door) -> Answer:
         raise MethodNotAllowed("events are sent with POST")
     if len(request.body) > door.max_body_bytes:
         raise TooLarge(f"the body exceeds {door.max_body_bytes} bytes")
-    if provider.certificate_url:
-        request = replace(request, certificate=door.fetcher.certificate(provider.certificate_url(request)))
-    verified = VerifiedRequest(request=request, source=source, proof=_verify(request, source, door.secrets))
-    return _enqueue(verified, provider, door)
+    return _enqueue(_verify(request, source, door), provider, door)
 
 
-def _verify(request: Request, source: Source, secrets: Secrets) -> Proof:
-    verify = REGISTRY[source.provider].verify
-    assert verify is not None
-    known: Sequence[str] = secrets.of(source.name)
+def _takes_requests(source: Source) -> bool:
+    """Tell whether the source is called over HTTP; one whose events can come straight to the queue must say so."""
+    provider = REGISTRY[source.provider]
+    return provider.verify is not None and (provider.unwrap is None or source.options.get("http") is True)
+
+
+def _verify(request: Request, source: Source, door: Door) -> VerifiedRequest:
+    known = door.secrets.of(source.name)
     try:
-        return verify(request, source, known)
+        return _verify_with(known, request, source, door)
     except VerificationError:
         # The secret may just have been rotated.
-        renewed = secrets.reread(source.name)
+        renewed = door.secrets.reread(source.name)
         if renewed is None:
             raise
-        return verify(request, source, renewed)
+        return _verify_with(renewed, request, source, door)
+
+
+def _verify_with(secrets: Sequence[str], request: Request, source: Source, door: Door) -> VerifiedRequest:
+    provider = REGISTRY[source.provider]
+    assert provider.verify is not None
+    if provider.certificate_url:
+        request = replace(request, certificate=door.fetcher.certificate(provider.certificate_url(request, secrets)))
+    return VerifiedRequest(request=request, source=source, proof=provider.verify(request, source, secrets))
 
 
 def _enqueue(verified: VerifiedRequest, provider: Provider, door: Door) -> Answer:
