@@ -26,7 +26,7 @@ TYPES = {
 STOPPING_BLOCKS = {"preblocked", "blacklisted", "spam reporter", "user unknown"}
 
 #: There is no event id: what else could tell two events of one second apart.
-IDENTITY = ("MessageID", "time", "url", "ip", "agent", "error")
+IDENTITY = ("MessageID", "time", "url", "ip", "agent", "error", "mj_list_id")
 
 
 def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:

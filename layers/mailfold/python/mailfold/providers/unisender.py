@@ -42,7 +42,9 @@ NEVER_SENT = {"err_unsubscribed", "err_skip_letter"}
 #: Called hard, but for the message or its sender: the address may be fine.
 MESSAGE_FAULTS = {"err_spam_rejected", "err_spam_skipped", "err_too_large", "err_blacklisted", "err_delivery_failed"}
 
+#: There is no event id: what else could tell two events of one second apart.
 IDENTITY = ("job_id", "event_time", "url")
+INFO_IDENTITY = ("delivery_status", "ip")
 
 
 def probe(request: Request) -> bool:
@@ -82,7 +84,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     kind = require(text_of(data, "status"), "status")
     recipient = address_of(text_of(data, "email"))
     event_type, bounce_class, effect = _meaning(kind, text_of(info, "delivery_status") or "")
-    facts = (*(text_of(data, fact) or "" for fact in IDENTITY), text_of(info, "ip") or "")
+    facts = [text_of(data, fact) or "" for fact in IDENTITY] + [text_of(info, fact) or "" for fact in INFO_IDENTITY]
     return [
         Event(
             event_id=f"{NAME}:{digest(kind, recipient or '', *facts)}",

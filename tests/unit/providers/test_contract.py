@@ -1,0 +1,325 @@
+"""What every provider must do, run for each entry of the registry without being written again."""
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from local.samples import Keys, Raw, Sampler, sampler, signed
+from mailfold import providers
+from mailfold.errors import UnparseableEvent
+from mailfold.events import Event, EventType
+from mailfold.jsontext import loads
+from mailfold.providers import REGISTRY
+from mailfold.providers.base import Origin
+from mailfold.queue import Queue
+from mailfold.request import Request, Source
+from mailfold.secrets import Secrets
+from mailfold.steps.receive import Answer, Door, receive
+from mailfold.telemetry import Telemetry
+
+NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+
+#: Providers that prove the sender but do not sign the body, each for its own reason.
+BODY_NOT_SIGNED = {"postmark", "brevo", "sparkpost", "mailjet", "mailgun"}
+#: Providers whose mapping is configured: there is no table of theirs to cover.
+CONFIGURED = {"generic", "standardwebhooks", "mailwebhook"}
+STAMPED = sorted(name for name in REGISTRY if hasattr(getattr(providers, name), "TOLERANCE_S"))
+
+every = pytest.mark.parametrize("name", sorted(REGISTRY))
+
+
+class FakeSqs:
+    """A queue in memory that can be full."""
+
+    def __init__(self) -> None:
+        self.bodies: list[str] = []
+        self.full = False
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+        if self.full:
+            return {"Failed": [{"Id": entry["Id"]} for entry in Entries]}
+        self.bodies += [entry["MessageBody"] for entry in Entries]
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    def events(self) -> list[Raw]:
+        return [event for body in self.bodies for event in json.loads(body)["events"]]
+
+
+class FakeSecrets:
+    """A secret in memory."""
+
+    def __init__(self, **secrets: list[str]) -> None:
+        self.secrets = secrets
+
+    def get_secret_value(self, *, SecretId: str) -> dict[str, Any]:  # noqa: N803
+        return {"SecretString": json.dumps(self.secrets)}
+
+
+class FakeFetcher:
+    """Serves the certificate of a sampler's key."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.fetched: list[str] = []
+
+    def certificate(self, url: str) -> str:
+        self.fetched.append(url)
+        return self.text
+
+    get = certificate
+
+
+class OpenKeyed:
+    """Lets every key through once, as an empty table does."""
+
+    def once(self, key: str, request_hash: str, enqueue: Any) -> tuple[int, dict[str, int]]:
+        return 200, {"events": enqueue()}
+
+
+class Desk:
+    """One provider's door with everything behind it in memory."""
+
+    def __init__(self, name: str, *secrets: str) -> None:
+        self.sampler: Sampler = sampler(name)
+        self.keys: Keys = self.sampler.make_keys()
+        self.source = Source(name=name, provider=name, options=self.sampler.OPTIONS)
+        self.sqs = FakeSqs()
+        pem = getattr(self.sampler, "certificate", lambda _: "")(self.keys)
+        self.door = Door(
+            sources={name: self.source},
+            secrets=Secrets(FakeSecrets(**{name: list(secrets) or [self.keys.secret]}), "secret"),
+            queue=Queue(client=self.sqs, url="queue"),
+            keyed=OpenKeyed(),  # type: ignore[arg-type]
+            fetcher=FakeFetcher(pem),  # type: ignore[arg-type]
+            max_body_bytes=4_000_000,
+            telemetry=Telemetry("receive"),
+        )
+
+    def body(self) -> bytes:
+        samples = list(self.sampler.SAMPLES.values())[: self.sampler.BATCH]
+        return self.sampler.body(samples)
+
+    def signed(self, body: bytes | None = None, at: datetime = NOW) -> tuple[bytes, dict[str, str]]:
+        sealed, headers = signed(self.sampler, self.body() if body is None else body, self.keys, at)
+        # Postal signs twice; without the older signature, which may stand in for the newer, there is one to tamper with.
+        headers.pop("X-Postal-Signature", None)
+        return sealed, headers
+
+    def post(self, body: bytes, headers: dict[str, str], *, base64_body: bool = False) -> Answer:
+        event = {
+            "requestContext": {"http": {"method": "POST"}},
+            "pathParameters": {"source": self.source.name},
+            "headers": headers,
+            "isBase64Encoded": base64_body,
+            "body": base64.b64encode(body).decode() if base64_body else body.decode(),
+        }
+        return receive(Request.from_api_gateway(event, received_at=NOW), self.door)
+
+
+@pytest.fixture
+def desk(name: str) -> Desk:
+    return Desk(name)
+
+
+def proving(headers: dict[str, str]) -> Iterator[str]:
+    """The headers that carry the proof, or a part of it."""
+    harmless = {"content-type", "x-pm-webhook-trace-id", "x-messagesystems-batch-id", "x-idempotency-key"}
+    return (name for name in headers if name.lower() not in harmless)
+
+
+@every
+def test_genuine_request_is_accepted_and_every_event_queued(name: str, desk: Desk) -> None:
+    body, headers = desk.signed()
+
+    answer = desk.post(body, headers)
+
+    assert answer.status == 200
+    assert desk.sqs.events() == list(desk.sampler.SAMPLES.values())[: desk.sampler.BATCH]
+
+
+@every
+def test_base64_body_is_the_same_request(name: str, desk: Desk) -> None:
+    body, headers = desk.signed()
+
+    answer = desk.post(body, headers, base64_body=True)
+
+    assert (answer.status, bool(desk.sqs.bodies)) == (200, True)
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY.keys() - BODY_NOT_SIGNED))
+def test_one_flipped_bit_anywhere_in_the_body_is_refused(name: str, desk: Desk) -> None:
+    body, headers = desk.signed()
+    places = range(0, len(body), max(1, len(body) // 60))
+
+    answers = {}
+    for place in places:
+        tampered = bytearray(body)
+        tampered[place] ^= 1
+        answers[place] = desk.post(bytes(tampered), headers, base64_body=True).status
+
+    survivors = {place: status for place, status in answers.items() if status != 401}
+    # SNS signs the decoded values, so a changed space between them is the same message.
+    harmless = {place for place in survivors if name == "ses" and _same_sns(body, place)}
+    assert survivors.keys() == harmless
+    assert len(desk.sqs.bodies) == len(harmless)
+
+
+def _same_sns(body: bytes, place: int) -> bool:
+    """Whether only a field that SNS does not sign, or no field at all, was touched."""
+    tampered = bytearray(body)
+    tampered[place] ^= 1
+    try:
+        before, after = json.loads(body), json.loads(bytes(tampered))
+    except ValueError:
+        return False
+    return all(before.get(field) == after.get(field) for field in ("Message", "MessageId", "Timestamp", "Type"))
+
+
+@every
+def test_any_missing_proving_header_is_refused(name: str, desk: Desk) -> None:
+    body, headers = desk.signed()
+
+    statuses = {
+        gone: desk.post(body, {k: v for k, v in headers.items() if k != gone}).status for gone in proving(headers)
+    }
+
+    assert set(statuses.values()) <= {401}
+    assert not desk.sqs.bodies
+
+
+@every
+@pytest.mark.parametrize(
+    "value", ["", " ", "=", ",", "v1", "t=,v1=", "v1,", "\x00", "é", "🙂", "0" * 5000, "Basic", "Basic ="]
+)
+def test_malformed_proving_header_is_refused(name: str, value: str, desk: Desk) -> None:
+    body, headers = desk.signed()
+
+    statuses = {bad: desk.post(body, {**headers, bad: value}).status for bad in proving(headers)}
+
+    assert set(statuses.values()) <= {401}
+    assert not desk.sqs.bodies
+
+
+@every
+def test_wrong_secret_is_refused(name: str) -> None:
+    secrets = [Keys.secret for Keys in (sampler(name).make_keys(),)]
+    desk = Desk(name, *(["arn:aws:sns:eu-west-1:999999999999:other"] if name == "ses" else secrets))
+    body, headers = desk.signed()
+
+    answer = desk.post(body, headers)
+
+    assert (answer.status, desk.sqs.bodies) == (401, [])
+
+
+@every
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_each_of_two_rotated_secrets_is_accepted(name: str, newest_first: bool) -> None:
+    other = "arn:aws:sns:eu-west-1:999999999999:other" if name == "ses" else sampler(name).make_keys().secret
+    desk = Desk(name)
+    ours = desk.keys.secret
+    desk.door.secrets._client.secrets[name] = [ours, other] if newest_first else [other, ours]  # type: ignore[attr-defined]
+    body, headers = desk.signed()
+
+    assert desk.post(body, headers).status == 200
+
+
+@pytest.mark.parametrize("name", STAMPED)
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_stale_and_future_stamps_are_refused(name: str, direction: int, desk: Desk) -> None:
+    tolerance_s = getattr(providers, name).TOLERANCE_S
+
+    inside = desk.post(*desk.signed(at=NOW + direction * timedelta(seconds=tolerance_s - 5)))
+    outside = desk.post(*desk.signed(at=NOW + direction * timedelta(seconds=tolerance_s + 5)))
+
+    assert (inside.status, outside.status) == (200, 401)
+
+
+@every
+def test_full_queue_gets_the_providers_own_please_retry(name: str, desk: Desk) -> None:
+    body, headers = desk.signed()
+    desk.sqs.full = True
+
+    answer = desk.post(body, headers)
+
+    assert answer.status == (429 if name == "brevo" else 503)
+
+
+@every
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff\xfe[", b"[", b"null", b"17", b'"text"', b"[]", b"[[]]", b"{}", b'{"a":1e999}', b"a=%ff"]
+)
+def test_genuine_nonsense_is_never_a_server_error(name: str, body: bytes, desk: Desk) -> None:
+    try:
+        sealed, headers = desk.signed(body)
+    except (ValueError, TypeError, KeyError, UnicodeDecodeError):
+        pytest.skip("the sender itself cannot sign this body")
+
+    assert desk.post(sealed, headers, base64_body=True).status in {200, 400, 401}
+
+
+def parsed(name: str, raw: Raw, **headers: str) -> list[Event]:
+    source = Source(name=name, provider=name, options=sampler(name).OPTIONS)
+    carried = {header: f"id-of-{json.dumps(raw, sort_keys=True)}" for header in REGISTRY[name].headers}
+    return REGISTRY[name].parse(raw, Origin(source=source, received_at=NOW, headers={**carried, **headers}))
+
+
+@every
+def test_the_same_event_has_the_same_id_and_different_events_different_ones(name: str) -> None:
+    samples = sampler(name).SAMPLES
+
+    ids = {label: [event.event_id for event in parsed(name, raw)] for label, raw in samples.items()}
+    again = {
+        label: [event.event_id for event in parsed(name, json.loads(json.dumps(raw)))] for label, raw in samples.items()
+    }
+
+    assert ids == again
+    flat = [event_id for listed in ids.values() for event_id in listed]
+    assert len(flat) == len(set(flat))
+
+
+@every
+def test_unknown_type_becomes_other_and_unknown_fields_are_kept(name: str) -> None:
+    raw = {**sampler(name).SAMPLES["unknown"], "never_heard_of": {"a": [1, None, "é"]}}
+
+    events = parsed(name, raw)
+
+    assert {event.type for event in events} == {EventType.OTHER}
+    assert all(event.raw == raw for event in events)
+
+
+@every
+def test_every_type_in_the_table_has_a_sample(name: str) -> None:
+    module = getattr(providers, name)
+    table = getattr(module, "TYPES", None) or getattr(module, "RECORDS", {})
+
+    seen = {event.kind.split("/")[0] for raw in sampler(name).SAMPLES.values() for event in parsed(name, raw)}
+
+    legacy = {"bounced", "dropped"} if name == "mailgun" else set()
+    assert set(table) - seen - legacy == set()
+    assert bool(table) != (name in CONFIGURED)
+
+
+@every
+def test_recipients_are_bare_lower_case_addresses(name: str) -> None:
+    for raw in sampler(name).SAMPLES.values():
+        for event in parsed(name, raw):
+            assert event.recipient is None or event.recipient in {"ann@example.com", "bob@example.com"}
+
+
+@every
+def test_an_event_without_anything_is_quarantined_not_guessed(name: str) -> None:
+    if name in CONFIGURED:
+        assert parsed(name, {})[0].type is EventType.OTHER
+    else:
+        with pytest.raises(UnparseableEvent):
+            parsed(name, {})
+
+
+def test_samples_survive_our_own_json() -> None:
+    for name in REGISTRY:
+        for raw in sampler(name).SAMPLES.values():
+            assert loads(json.dumps(raw)) == raw
