@@ -105,7 +105,7 @@ class Desk:
 
     def signed(self, body: bytes | None = None, at: datetime = NOW) -> tuple[bytes, dict[str, str]]:
         sealed, headers = signed(self.sampler, self.body() if body is None else body, self.keys, at)
-        # Postal signs twice; without the older signature, which may stand in for the newer, there is one to tamper with.
+        # Postal signs twice, and the older signature may stand in for the newer: leave one to tamper with.
         headers.pop("X-Postal-Signature", None)
         return sealed, headers
 
