@@ -42,7 +42,9 @@ def _install(folder: Path, platform: str | None, python_version: str | None) -> 
     command += ["--only-binary", ":all:", "--link-mode", "copy", "--python", sys.executable]
     command += ["--python-platform", platform] if platform else []
     command += ["--python-version", python_version] if python_version else []
-    subprocess.run([*command, "--target", str(folder), "--requirement", str(LOCK)], check=True)
+    done = subprocess.run([*command, "--target", str(folder), "--requirement", str(LOCK)])
+    if done.returncode != 0:
+        sys.exit(f"uv could not build the third-party layer (exit {done.returncode}).")
     for pattern in LEFT_OUT:
         for path in folder.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
