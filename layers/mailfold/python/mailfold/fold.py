@@ -73,9 +73,9 @@ class Folded:
 
 
 def fold(events: Iterable[Event]) -> Folded:
-    """Fold a set of events; order and copies make no difference."""
+    """Fold a set of events; order and copies make no difference, and of a conflict every content counts."""
     folded = Folded(statuses={}, suppressions={})
-    for event in {event.event_id: event for event in events}.values():
+    for event in {(event.event_id, event.fingerprint): event for event in events}.values():
         _fold_status(folded, event)
         _fold_suppression(folded, event)
     return folded

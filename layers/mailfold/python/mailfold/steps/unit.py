@@ -25,6 +25,9 @@ from mailfold.store.idempotency import JoinedPersistence, joined_config
 QUARANTINE_AFTER = 5
 
 
+CONFLICT = ("conflict", "this id is stored with other content")
+
+
 class Excluded(Exception):
     """Records that failed in a way nobody foresaw; the others are to be processed without them."""
 
@@ -93,7 +96,7 @@ class UnitOfWork:
             if staged.failed:
                 raise Excluded(staged.failed, staged.failure)
             stored = self._fold_each(tx, staged) if one_by_one else self._fold(tx, staged)
-            _classify(tx, staged, stored)
+            _classify(tx, staged, stored, publish=self.publish)
             batch.complete(tx, {key: _result(counts) for key, counts in staged.counts.items()}, staged.letters)
         return [*staged.counts.values(), *staged.other_counts]
 
@@ -219,28 +222,59 @@ def _storable_or_none(text: str | None) -> str | None:
     return None if text is None else storable_text(text)
 
 
-def _classify(tx: Transaction, staged: Staged, stored: set[str]) -> None:
+def _classify(tx: Transaction, staged: Staged, stored: set[str], *, publish: bool) -> None:
     """Count each event as new, duplicate, or conflict: the same id with other content, which is kept, not dropped."""
-    fingerprints: dict[str, str] = {}
-    for _, event in staged.events:
-        if event.event_id in stored:
-            # Among copies in one batch the statement stores the one whose fingerprint sorts first.
-            known = fingerprints.get(event.event_id, event.fingerprint)
-            fingerprints[event.event_id] = min(known, event.fingerprint)
-    older = {event.event_id for _, event in staged.events} - stored
-    if older:
-        fingerprints.update(batch.held(tx, older))
+    fingerprints = _fingerprints(tx, staged, stored)
     fresh = set(stored)
+    conflicts: list[tuple[Opened, Event]] = []
     for one, event in staged.events:
         counts = staged.counts[one.envelope.claim_key]
         if fingerprints.get(event.event_id, event.fingerprint) != event.fingerprint:
-            staged.letters.append(_letter(one, "conflict", "this id is stored with other content", event.raw))
+            conflicts.append((one, event))
             counts.conflict += 1
         elif event.event_id in fresh:
             fresh.remove(event.event_id)
             counts.new += 1
         else:
             counts.duplicate += 1
+    if conflicts:
+        _settle(tx, staged, conflicts, publish=publish)
+
+
+def _fingerprints(tx: Transaction, staged: Staged, stored: set[str]) -> dict[str, str]:
+    """Return the fingerprint under which each event is stored now."""
+    found: dict[str, str] = {}
+    for _, event in staged.events:
+        if event.event_id in stored:
+            # Among copies in one batch the statement stores the one whose fingerprint sorts first.
+            found[event.event_id] = min(found.get(event.event_id, event.fingerprint), event.fingerprint)
+    older = {event.event_id for _, event in staged.events} - stored
+    return {**found, **batch.held(tx, older)} if older else found
+
+
+def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, Event]], *, publish: bool) -> None:
+    """Fold all contents of an event, store the one that sorts first, and keep the others as dead letters."""
+    replaced = batch.settle(tx, [event for _, event in conflicts], publish=publish)
+    winners: dict[str, str] = {}
+    for _, event in conflicts:
+        winners[event.event_id] = min(winners.get(event.event_id, event.fingerprint), event.fingerprint)
+    won = {(one.event_id, winners[one.event_id]) for one in replaced}
+    for one, event in conflicts:
+        if (event.event_id, event.fingerprint) not in won:
+            letter = _letter(one, *CONFLICT, event.raw)
+            staged.letters.append(replace(letter, identity=f"{event.event_id}:{event.fingerprint}"))
+    staged.letters.extend(
+        DeadLetter(
+            kind=CONFLICT[0],
+            reason=CONFLICT[1],
+            source=loser.source,
+            provider=loser.provider,
+            raw=dumps(loser.raw),
+            received_at=loser.received_at,
+            identity=f"{loser.event_id}:{loser.fingerprint}",
+        )
+        for loser in replaced
+    )
 
 
 def _claim(envelope: Envelope) -> Claim:

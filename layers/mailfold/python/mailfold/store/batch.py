@@ -8,7 +8,7 @@ from typing import Any
 from mailfold.errors import DataRejected, MalformedPayload, TransientStoreError
 from mailfold.events import Event, digest
 from mailfold.jsontext import dumps, storable_text
-from mailfold.store.connection import Transaction
+from mailfold.store.connection import Rows, Transaction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +39,25 @@ class DeadLetter:
     claim_key: str | None = None
     raw: str
     received_at: datetime
+    #: What makes it the same dead letter, where that is not the text of raw.
+    identity: str | None = None
 
     @property
     def dead_letter_id(self) -> str:
         """The same input refused for the same kind of reason is one dead letter, however often it arrives."""
-        return digest(self.source or "", self.kind, self.raw)
+        return digest(self.source or "", self.kind, self.identity or self.raw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replaced:
+    """The content of an event that made room for another content of the same event."""
+
+    event_id: str
+    fingerprint: str
+    source: str
+    provider: str
+    received_at: datetime
+    raw: Any
 
 
 def claim(tx: Transaction, claims: Iterable[Claim]) -> dict[str, Holder | None]:
@@ -66,11 +80,32 @@ def _holders(tx: Transaction, keys: Iterable[str]) -> dict[str, Holder]:
 
 def fold(tx: Transaction, events: Sequence[Event], *, publish: bool) -> set[str]:
     """Fold the events; return the ids that nobody had stored before."""
+    return {row[0] for row in _run_fold(tx, events, publish=publish, settle=False)}
+
+
+def settle(tx: Transaction, events: Sequence[Event], *, publish: bool) -> list[Replaced]:
+    """Fold events that are stored with other content; return the contents that had to make room."""
+    rows = _run_fold(tx, events, publish=publish, settle=True)
+    return [
+        Replaced(
+            event_id=event_id,
+            fingerprint=fingerprint,
+            source=source,
+            provider=provider,
+            received_at=received_at,
+            raw=payload,
+        )
+        for event_id, fingerprint, source, provider, received_at, payload in rows
+        if fingerprint is not None
+    ]
+
+
+def _run_fold(tx: Transaction, events: Sequence[Event], *, publish: bool, settle: bool) -> Rows:
     try:
         rows = dumps([_event_row(event) for event in events])
     except MalformedPayload as exc:
         raise DataRejected(str(exc)) from exc
-    return {row[0] for row in tx.run("fold", {"events": rows, "publish": publish})}
+    return tx.run("fold", {"events": rows, "publish": publish, "settle": settle})
 
 
 def held(tx: Transaction, event_ids: Iterable[str]) -> dict[str, str]:

@@ -1,7 +1,9 @@
 -- fold: store the events nobody has stored yet and join them into statuses, suppressions and the outbox.
 -- Every write is sorted by its key: two batches that overlap lock the same rows in the same order.
-with incoming as (
-    select distinct on (event_id) *
+-- With settle, the events are known to be stored with other content: all contents are joined into the state, which can
+-- only add to it, and of each event the content whose fingerprint sorts first is kept, in whatever order they came.
+with contents as (
+    select distinct on (event_id, fingerprint) *
     from jsonb_to_recordset(cast(:events as jsonb)) as e (
         event_id     text collate "C",
         fingerprint  text collate "C",
@@ -23,6 +25,10 @@ with incoming as (
     order by event_id, fingerprint
 ),
 
+incoming as (
+    select distinct on (event_id) * from contents order by event_id, fingerprint
+),
+
 stored as (
     insert into email_events (
         event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
@@ -39,12 +45,43 @@ stored as (
         message_id, recipient, occurred_at, received_at, reason
 ),
 
+locked as (
+    select e.event_id
+    from email_events e
+    join incoming i on i.event_id = e.event_id and i.fingerprint < e.fingerprint
+    where cast(:settle as boolean)
+    order by e.event_id
+    for update of e
+),
+
+replaced as (
+    update email_events e
+    set
+        (fingerprint, source, provider, kind, type, bounce_class, effect, scope) =
+            (i.fingerprint, i.source, i.provider, i.kind, i.type, i.bounce_class, i.effect, i.scope),
+        (message_id, recipient, occurred_at, received_at, reason, machine, payload) =
+            (i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.payload)
+    from incoming i
+    where e.event_id in (select event_id from locked) and e.event_id = i.event_id and i.fingerprint < e.fingerprint
+    returning old.event_id, old.fingerprint, old.source, old.provider, old.received_at, old.payload
+),
+
+folded as (
+    select * from stored
+    union all
+    select
+        event_id, source, type, bounce_class, effect, scope,
+        message_id, recipient, occurred_at, received_at, reason
+    from contents
+    where cast(:settle as boolean)
+),
+
 statuses as (
     insert into message_status as s (message_id, recipient, type, bounce_class, first_at, last_at, received_at)
     select
         message_id, recipient, type, coalesce(bounce_class, ''),
         min(occurred_at), max(occurred_at), max(received_at)
-    from stored
+    from folded
     where message_id is not null and recipient is not null
     group by 1, 2, 3, 4
     order by message_id collate "C", recipient collate "C", type, coalesce(bounce_class, '')
@@ -68,7 +105,7 @@ effects as (
             'event_id', event_id, 'type', type, 'bounce_class', bounce_class, 'reason', reason,
             'message_id', message_id, 'source', source, 'occurred_at', occurred_at
         ) as evidence
-    from stored
+    from folded
     where effect is not null and recipient is not null
 ),
 
@@ -79,10 +116,10 @@ decisions as (
         min(occurred_at) filter (where effect = 'stop') as first_stop_at,
         max(occurred_at) filter (where effect = 'stop') as last_stop_at,
         max(occurred_at) filter (where effect = 'lift') as last_lift_at,
-        array_agg(event_id order by occurred_at, event_id collate "C") filter (where effect = 'stop') as stop_ids,
-        array_agg(evidence order by occurred_at, event_id collate "C") filter (where effect = 'stop') as stops,
-        array_agg(event_id order by occurred_at, event_id collate "C") filter (where effect = 'lift') as lift_ids,
-        array_agg(evidence order by occurred_at, event_id collate "C") filter (where effect = 'lift') as lifts
+        array_agg(event_id order by occurred_at, event_id collate "C", evidence) filter (where effect = 'stop') as stop_ids,
+        array_agg(evidence order by occurred_at, event_id collate "C", evidence) filter (where effect = 'stop') as stops,
+        array_agg(event_id order by occurred_at, event_id collate "C", evidence) filter (where effect = 'lift') as lift_ids,
+        array_agg(evidence order by occurred_at, event_id collate "C", evidence) filter (where effect = 'lift') as lifts
     from effects
     group by address, scope
 ),
@@ -107,7 +144,7 @@ decided as (
                 (s.first_stop_at, s.first_stop_event_id, s.first_stop),
                 (excluded.first_stop_at, excluded.first_stop_event_id, excluded.first_stop)
             ) as stop (at, event_id, evidence)
-            order by at nulls last, event_id collate "C"
+            order by at nulls last, event_id collate "C", evidence
             limit 1
         ),
         (last_stop_at, last_stop_event_id, last_stop) = (
@@ -115,7 +152,7 @@ decided as (
                 (s.last_stop_at, s.last_stop_event_id, s.last_stop),
                 (excluded.last_stop_at, excluded.last_stop_event_id, excluded.last_stop)
             ) as stop (at, event_id, evidence)
-            order by at desc nulls last, event_id collate "C" desc
+            order by at desc nulls last, event_id collate "C" desc, evidence desc
             limit 1
         ),
         (last_lift_at, last_lift_event_id, last_lift) = (
@@ -123,7 +160,7 @@ decided as (
                 (s.last_lift_at, s.last_lift_event_id, s.last_lift),
                 (excluded.last_lift_at, excluded.last_lift_event_id, excluded.last_lift)
             ) as lift (at, event_id, evidence)
-            order by at desc nulls last, event_id collate "C" desc
+            order by at desc nulls last, event_id collate "C" desc, evidence desc
             limit 1
         )
     returning
@@ -160,4 +197,8 @@ announced as (
     order by topic, key
 )
 
-select event_id from stored
+select event_id, null as fingerprint, null as source, null as provider, null as received_at, null as payload
+from stored
+union all
+select event_id, fingerprint, source, provider, received_at, payload
+from replaced

@@ -20,8 +20,8 @@ begin
 end
 $$;
 
-grant select, insert on email_events, dead_letters to mailfold_process;
-grant select, insert, update on message_status, suppressions, webhook_inbox to mailfold_process;
+grant select, insert on dead_letters to mailfold_process;
+grant select, insert, update on email_events, message_status, suppressions, webhook_inbox to mailfold_process;
 grant insert on outbox to mailfold_process;
 
 grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
