@@ -42,9 +42,19 @@ def load_handler(step: str, monkeypatch: pytest.MonkeyPatch, environment: Mappin
     return module
 
 
+class _Stdout:
+    """Whatever stdout is when something is written; Powertools keeps the one of the test that made the logger."""
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
 def show_log(step: str) -> None:
-    """Point a step's logger at today's stdout: Powertools keeps the one of the test that first made it."""
+    """Let a step's lines go where the test that runs now can see them."""
     for handler in logging.getLogger(step).handlers:
         if isinstance(handler, logging.StreamHandler):
             # setStream() would first flush the old stream, which is closed.
-            handler.stream = sys.stdout
+            handler.stream = _Stdout()

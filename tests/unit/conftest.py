@@ -1,7 +1,15 @@
-"""How much chance the unit tests may take: the same examples in every run, however busy the machine."""
+"""The door on moto, and how much chance the unit tests may take."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+from moto import mock_aws
 
+from tests.support.door import Door
+from tests.support.handlers import COMMON
+
+# The same examples in every run, however busy the machine.
 settings.register_profile(
     "mailfold",
     derandomize=True,
@@ -11,3 +19,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("mailfold")
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[None]:
+    """AWS as moto plays it, with credentials that open nothing else."""
+    with pytest.MonkeyPatch.context() as patch, mock_aws():
+        for name, value in COMMON.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture
+def door(aws: None, monkeypatch: pytest.MonkeyPatch) -> Door:
+    """A cold start of receive, its queue empty and its secret in place."""
+    return Door(monkeypatch)
