@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import pg8000.exceptions
 import pg8000.native
@@ -27,6 +27,8 @@ DATA_CLASSES = {"22", "23", "54"}
 Parameter = str | int | bool
 Rows = list[list[Any]]
 
+_SHAPE = "DATABASE_URL must look like postgresql://user@host:port/database?sslmode=verify-full"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
@@ -43,22 +45,30 @@ class Address:
     @classmethod
     def from_url(cls, url: str) -> "Address":
         """Read ``postgresql://user@host:port/database?sslmode=verify-full&auth=iam``."""
-        parts = urlsplit(url)
+        parts, port = _split(url)
         options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         if parts.scheme != "postgresql" or not parts.hostname or not parts.username:
-            raise SettingsError("DATABASE_URL must look like postgresql://user@host:port/database?sslmode=verify-full")
+            raise SettingsError(_SHAPE)
         verified_tls = options.get("sslmode", "verify-full") == "verify-full"
         if not verified_tls and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
             raise SettingsError("DATABASE_URL: only a database on this machine may be reached without verified TLS")
         return cls(
             host=parts.hostname,
-            port=parts.port or 5432,
+            port=port or 5432,
             database=parts.path.lstrip("/"),
             user=unquote(parts.username),
             password=unquote(parts.password) if parts.password else None,
             verified_tls=verified_tls,
             iam=options.get("auth") == "iam",
         )
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url)
+        return parts, parts.port
+    # The suppressed words would quote the URL, which may hold a password.
+    raise SettingsError(_SHAPE)
 
 
 class Database:
