@@ -81,4 +81,4 @@ def table(lines: Iterable[Line]) -> str:
     """Write the lines as a table."""
     names = [field.name for field in fields(Line)]
     rows = [names, *([str(value) for value in asdict(line).values()] for line in lines)]
-    return "\n".join(f"{row[0]:<12}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows)
+    return "\n".join(f"{row[0]:<18}" + "".join(f"{cell:>10}" for cell in row[1:]) for row in rows)

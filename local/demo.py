@@ -24,7 +24,7 @@ from local.progress import Progress
 from local.samples import Keys, sampler
 from local.senders import Sender, TopicSender, WebhookSender
 from local.state import Source, Stack, read_stack
-from local.traffic import Plan, Request, plan
+from local.traffic import Plan, Request, forgeries, plan
 
 #: Requests under way at once.
 SENDERS = 4
@@ -99,7 +99,7 @@ class Demo:
                 run=self._run,
                 rng=self._rng,
                 now=datetime.now(UTC),
-                signed=source.signer is not None,
+                forgeries=forgeries(source.provider) if source.signer else (),
             )
             for name, source in sources.items()
         }

@@ -1,16 +1,19 @@
 """Deploy the synthesised template into the emulator, through CloudFormation."""
 
 import json
+import pkgutil
 import time
 from pathlib import Path
 from typing import Any
 
 from infra.dependencies import build_dependencies
-from local import assembly
+from local import assembly, samples
 from local.aws import client
-from local.edits import Place, edited
+from local.changes import Place
+from local.edits import edited
 from local.errors import LocalError
 from local.postgres import PostgresServer
+from local.samples import sampler
 
 DEPLOY_SECONDS = 120.0
 DATABASE = "mailfold"
@@ -24,6 +27,7 @@ def deploy(folder: Path, endpoint: str, server: PostgresServer) -> dict[str, str
     place = Place(
         database_url=lambda role: server.url(DATABASE, role),
         dependencies_key=DEPENDENCIES_KEY,
+        samples={name: sampler(name).OPTIONS for name in _sampled_providers()},
     )
     template = json.dumps(edited(assembly.read_template(folder), place))
     _bootstrap(folder, endpoint, template)
@@ -32,6 +36,10 @@ def deploy(folder: Path, endpoint: str, server: PostgresServer) -> dict[str, str
         StackName=assembly.STACK, TemplateBody=template, Capabilities=["CAPABILITY_NAMED_IAM"], DisableRollback=True
     )
     return _await_outputs(cloudformation)
+
+
+def _sampled_providers() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(samples.__path__)]
 
 
 def _bootstrap(folder: Path, endpoint: str, template: str) -> None:

@@ -10,13 +10,12 @@ from local.state import write_private
 
 
 def local_keys(path: Path, providers: Mapping[str, str]) -> dict[str, Keys]:
-    """Return the keys of each source (name -> provider) that signs its requests, making those that are missing."""
+    """Return the keys of each source (name -> provider), making those that are missing."""
     kept = json.loads(path.read_text()) if path.exists() else {}
-    keys = {name: Keys(**pair) for name, pair in kept.items() if name in providers}
-    for name, provider in providers.items():
-        sender = sampler(provider)
-        if name not in keys and hasattr(sender, "make_keys"):
-            keys[name] = sender.make_keys()
+    keys = {
+        name: Keys(**kept[name]) if name in kept else sampler(provider).make_keys()
+        for name, provider in providers.items()
+    }
     write_private(path, {name: asdict(pair) for name, pair in keys.items()})
     return keys
 

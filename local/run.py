@@ -19,7 +19,7 @@ from local.keys import local_keys, secret_value
 from local.options import Options, read_options
 from local.postgres import PostgresServer
 from local.state import Stack, StateFolder
-from local.whereabouts import deployed_functions, describe, source_providers
+from local.whereabouts import deployed_functions, describe, http_sources
 
 OWNER = "mailfold_owner"
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -74,7 +74,7 @@ class Runner:
         )
         parts.callback(logs.move)
         self.say(f"schema migrated: {self._invoke(functions['migrate'].name)}")
-        keys = local_keys(self.folder.keys, source_providers(functions))
+        keys = local_keys(self.folder.keys, http_sources(functions))
         stack = describe(
             endpoint=self.emulator.endpoint,
             dsn=self.postgres.url(DATABASE, OWNER),
@@ -115,14 +115,13 @@ class Runner:
 
 
 def _greeting(stack: Stack, folder: StateFolder) -> str:
-    doors = "\n".join(
-        f"  {name:<12}POST {stack.base_url}/webhooks/{name}" for name, source in stack.sources.items() if source.signer
-    )
+    doors = ", ".join(name for name, source in stack.sources.items() if source.signer)
     topic = f"\n  {'SES':<12}publish to {stack.topic_arn}" if stack.topic_arn else ""
     return f"""
 Mailfold is running. Ctrl-C stops it and keeps the data; make run RESET=1 starts anew.
 
-{doors}{topic}
+  {"webhooks":<12}POST {stack.base_url}/webhooks/{{source}}
+  {"sources":<12}{doors}{topic}
   {"Postgres":<12}{stack.dsn}
   {"AWS":<12}AWS_ENDPOINT_URL={stack.aws_endpoint} AWS_REGION={stack.region}, any keys
   {"logs":<12}{folder.logs}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from local.aws import client
 from local.errors import LocalError
 from local.samples import Keys, Sampler
-from local.traffic import Request, signed
+from local.traffic import Request, dressed
 
 #: How long a provider tries before the demo gives up on a request.
 PATIENCE_SECONDS = 60.0
@@ -42,7 +42,7 @@ class WebhookSender:
         """Post the request; an honest one again until it is taken, as every provider does."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
-            body, headers = signed(request, self._sampler, self._keys, datetime.now(UTC))
+            body, headers = dressed(request, self._sampler, self._keys, datetime.now(UTC))
             status = self._post(body, headers)
             if request.forgery or 200 <= status < 300:
                 return status

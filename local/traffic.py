@@ -1,11 +1,12 @@
 """The demo's traffic: what honest and dishonest senders send, in which order; nothing here is sent yet."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import cycle
 from random import Random
 
-from local.samples import Keys, Raw, Sampler
+from local.samples import Keys, Raw, Sampler, signed
 
 #: How far back the events of one run reach.
 SPAN = timedelta(hours=24)
@@ -20,7 +21,21 @@ REGROUPED = 0.1
 #: Of all requests: as many forged ones on top.
 FORGED = 0.1
 
-FORGERIES = ("wrong key", "changed byte", "stale", "no signature")
+FORGERIES = ("wrong key", "no proof", "changed byte", "stale")
+
+# What a proof does not cover, nobody can refuse: docs/security.md says what follows from it for each provider.
+#: Their requests prove the sender, but not the body.
+BODY_UNPROVEN = frozenset({"brevo", "mailgun", "mailjet", "postmark", "sparkpost"})
+#: Their proof carries no time.
+TIME_UNPROVEN = frozenset(
+    {"brevo", "mailersend", "mailjet", "mailtrap", "mandrill", "postal", "postmark", "sparkpost", "unisender"}
+)
+
+
+def forgeries(provider: str) -> tuple[str, ...]:
+    """Name the forgeries that this provider's proof must reveal."""
+    unproven = {"changed byte": provider in BODY_UNPROVEN, "stale": provider in TIME_UNPROVEN}
+    return tuple(forgery for forgery in FORGERIES if not unproven.get(forgery))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +71,11 @@ class Plan:
         return tuple(request for request in self.requests if request.forgery is None)
 
 
-def plan(*, source: str, sampler: Sampler, events: int, run: str, rng: Random, now: datetime, signed: bool) -> Plan:
+def plan(
+    *, source: str, sampler: Sampler, events: int, run: str, rng: Random, now: datetime, forgeries: Sequence[str]
+) -> Plan:
     """Plan one source's traffic; every marker begins with `run`."""
-    markers = [f"{run}-{source}-{number}" for number in range(events)]
+    markers = _numbered(f"{run}-{source}", events)
     raws = {marker: sampler.generate(rng, marker, now - rng.random() * SPAN) for marker in markers}
     rng.shuffle(markers)
     requests = list(_requests(source, [raws[marker] for marker in markers], sampler.BATCH, rng))
@@ -68,7 +85,11 @@ def plan(*, source: str, sampler: Sampler, events: int, run: str, rng: Random, n
     rng.shuffle(requests)
     late = round(len(requests) * LATE)
     requests = requests[late:] + requests[:late]
-    forged = dict(_forged(source, sampler, run, rng, now, len(requests))) if signed else {}
+    count = max(len(forgeries), round(len(requests) * FORGED)) if forgeries else 0
+    forged = {
+        marker: Request(source=source, events=(sampler.generate(rng, marker, now),), forgery=forgery)
+        for marker, forgery in zip(_numbered(f"{run}-{source}-forged", count), cycle(forgeries), strict=False)
+    }
     for request in forged.values():
         requests.insert(rng.randrange(len(requests) + 1), request)
     return Plan(source=source, markers=frozenset(markers), forged_markers=frozenset(forged), requests=tuple(requests))
@@ -81,28 +102,23 @@ def _requests(source: str, raws: list[Raw], batch: int, rng: Random) -> Iterator
         raws = raws[size:]
 
 
-def _forged(
-    source: str, sampler: Sampler, run: str, rng: Random, now: datetime, honest: int
-) -> Iterator[tuple[str, Request]]:
-    for number in range(max(len(FORGERIES), round(honest * FORGED))):
-        marker = f"{run}-{source}-forged-{number}"
-        raw = sampler.generate(rng, marker, now)
-        yield marker, Request(source=source, events=(raw,), forgery=FORGERIES[number % len(FORGERIES)])
+def _numbered(prefix: str, count: int) -> list[str]:
+    return [f"{prefix}-{number}" for number in range(count)]
 
 
-def signed(request: Request, sampler: Sampler, keys: Keys, now: datetime) -> tuple[bytes, Mapping[str, str]]:
+def dressed(request: Request, sampler: Sampler, keys: Keys, now: datetime) -> tuple[bytes, Mapping[str, str]]:
     """Return body and headers as the provider would send them at `now`, or as the forger would."""
-    body = sampler.body(list(request.events))
+    plain = sampler.body(list(request.events))
     match request.forgery:
         case "wrong key":
-            return body, sampler.sign(body, sampler.make_keys(), now)
+            return signed(sampler, plain, sampler.make_keys(), now)
+        case "no proof":
+            return plain, {"Content-Type": signed(sampler, plain, keys, now)[1]["Content-Type"]}
         case "changed byte":
+            body, headers = signed(sampler, plain, keys, now)
             middle = len(body) // 2
-            changed = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
-            return changed, sampler.sign(body, keys, now)
+            return body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :], headers
         case "stale":
-            return body, sampler.sign(body, keys, now - STALE)
-        case "no signature":
-            return body, {"Content-Type": sampler.sign(body, keys, now)["Content-Type"]}
+            return signed(sampler, plain, keys, now - STALE)
         case _:
-            return body, sampler.sign(body, keys, now)
+            return signed(sampler, plain, keys, now)

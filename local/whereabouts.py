@@ -33,9 +33,16 @@ def deployed_functions(endpoint: str) -> dict[str, DeployedFunction]:
 
 
 def source_providers(functions: Mapping[str, DeployedFunction]) -> dict[str, str]:
-    """Return the configured sources, name -> provider."""
+    """Return all sources, name -> provider."""
     sources = json.loads(functions["receive"].environment["SOURCES"])
     return {name: source["provider"] for name, source in sources.items()}
+
+
+def http_sources(functions: Mapping[str, DeployedFunction]) -> dict[str, str]:
+    """Return the sources that come through the door and not through a topic, name -> provider."""
+    topics = json.loads(functions["process"].environment["TOPICS"])
+    fed = set(topics.values())
+    return {name: provider for name, provider in source_providers(functions).items() if name not in fed}
 
 
 def describe(

@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
-from local import edits
 from local.assembly import read_template
-from local.edits import ABSENT, EDITS, Place, edited
+from local.changes import ABSENT, Place, apply
+from local.edits import EDITS, edited
 from local.options import ROOT
 
-PLACE = Place(database_url=lambda role: f"postgresql://{role}@here/mailfold", dependencies_key="here.zip")
+PLACE = Place(
+    database_url=lambda role: f"postgresql://{role}@here/mailfold",
+    dependencies_key="here.zip",
+    samples={"sendgrid": {"never": "used"}, "postal": {"option": 1}},
+)
 MISSING = object()
 
 
@@ -43,7 +47,7 @@ def explained(template: dict[str, Any]) -> set[tuple[str, ...]]:
         found = list(edit.changes(current, PLACE))
         named |= {tuple(part for part in change.path if isinstance(part, str)) for change in found}
         for change in reversed(found):
-            edits._apply(current, change)
+            apply(current, change)
     return named
 
 
@@ -75,7 +79,7 @@ def test_no_row_is_idle(template: dict[str, Any]) -> None:
         assert found, f"{edit.name} changes nothing"
         current = json.loads(json.dumps(current))
         for change in reversed(found):
-            edits._apply(current, change)
+            apply(current, change)
 
 
 def test_what_the_rows_promise(template: dict[str, Any]) -> None:
@@ -91,6 +95,9 @@ def test_what_the_rows_promise(template: dict[str, Any]) -> None:
         "prune": "postgresql://mailfold_prune@here/mailfold",
         "migrate": "postgresql://mailfold_owner@here/mailfold",
     }
+    sources = [json.loads(each["SOURCES"]) for each in variables if "SOURCES" in each]
+    assert [each["postal"] for each in sources] == [{"provider": "postal", "option": 1}] * 2
+    assert [each["sendgrid"] for each in sources] == [{"provider": "sendgrid"}] * 2
     keys = {found["Properties"]["Content"]["S3Key"] for found in of_type(local, "AWS::Lambda::LayerVersion").values()}
     assert "here.zip" in keys
     assert len(keys) == 2
