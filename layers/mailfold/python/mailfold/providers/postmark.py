@@ -12,6 +12,9 @@ NAME = "postmark"
 #: The same on every retry of one event.
 TRACE_HEADER = "x-pm-webhook-trace-id"
 
+#: Stands for "none" where an address was stopped or let in again by hand.
+NO_MESSAGE = "00000000-0000-0000-0000-000000000000"
+
 Meaning = tuple[EventType, BounceClass | None, Effect | None]
 
 _SOFT: Meaning = (EventType.BOUNCED, BounceClass.SOFT, None)
@@ -94,7 +97,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             bounce_class=bounce_class,
             effect=effect,
             scope=_scope(record, raw),
-            message_id=text_of(raw, "MessageID"),
+            message_id=_message_id(raw),
             recipient=recipient,
             occurred_at=time_of(text_of(raw, "DeliveredAt", "BouncedAt", "ReceivedAt", "ChangedAt")),
             received_at=origin.received_at,
@@ -126,6 +129,11 @@ def _identity(record: str, raw: Raw, recipient: str | None, origin: Origin) -> s
     facts = IDENTITIES.get(record, ("MessageID", "ReceivedAt"))
     address = text_of(object_of(raw, "Geo"), "IP") or ""
     return digest(record, recipient or "", address, *(str(raw.get(fact, "")) for fact in facts))
+
+
+def _message_id(raw: Raw) -> str | None:
+    found = text_of(raw, "MessageID")
+    return None if found == NO_MESSAGE else found
 
 
 def _scope(record: str, raw: Raw) -> str:
