@@ -27,7 +27,8 @@ def main() -> None:
     if not os.access(ROOT, os.W_OK):
         sys.exit(f"{ROOT} is not writable: the environments and the state of the stack live there.")
     if "--lock" in sys.argv:
-        return compile_locks()
+        compile_locks()
+        return
     for environment, lock in ENVIRONMENTS.items():
         ensure(ROOT / environment, ROOT / lock)
 
