@@ -1,14 +1,14 @@
 """Mailgun webhooks: the signature stands in the body and covers only a timestamp and a token."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from urllib.parse import parse_qsl
 
 from mailfold.errors import MalformedPayload, VerificationError
 from mailfold.events import BounceClass, Effect, Event, EventType, Raw
 from mailfold.fold import effect_of
 from mailfold.jsontext import loads
-from mailfold.providers.base import Origin, Provider, address_of, object_of, require, text_of, texts_of, time_of
+from mailfold.providers.base import Origin, Provider, address_of, object_of, require, text_of, time_of
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
@@ -37,7 +37,11 @@ SUPPRESSED_CODES = {"605", "606", "607", "625"}
 #: Mailgun gave up retrying, which says nothing of the address.
 GIVEN_UP = {"old"}
 
+#: What a form post is signed with, among the sender's own variables.
+SIGNED_FIELDS = ("timestamp", "token", "signature")
+
 _DEAD_ADDRESS = re.compile(r"\b5\.1\.\d")
+_ADDRESS = re.compile(r"[^\s<>,;\"]+@[^\s<>,;\"]+")
 
 
 def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
@@ -86,7 +90,9 @@ def _form_parts(body: bytes) -> tuple[Raw, Raw]:
     except ValueError:
         raise MalformedPayload("the body is neither JSON nor a form") from None
     last, first = dict(pairs), dict(reversed(pairs))
-    return {name: last.get(name) for name in ("timestamp", "token", "signature")}, {**first, "legacy": True}
+    signature = {name: last[name] for name in SIGNED_FIELDS if name in last}
+    event = {**first, **signature, "legacy": True}
+    return signature, {name: value for name, value in event.items() if name != "signature"}
 
 
 def claim(request: Request) -> str:
@@ -121,7 +127,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             recipient=_recipient(raw),
             occurred_at=time_of(raw.get("timestamp")),
             received_at=origin.received_at,
-            reason=text_of(status, "message", "description") or text_of(raw, "reason", "error", "description"),
+            reason=_reason(raw, status),
             machine=bool(text_of(object_of(raw, "client-info"), "bot")),
             raw=raw,
         )
@@ -129,20 +135,25 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
 
 
 def _identity(kind: str, raw: Raw) -> str:
-    # An id is unique for a day only, and sample payloads share one among several kinds.
-    native = text_of(raw, "id", "token", "Message-Id", "message-id")
+    # An id is unique for a day only, and sample payloads share one among several kinds. A form post has none, and what
+    # it calls `id` is the sender's own variable.
+    native = text_of(raw, "token") if raw.get("legacy") is True else text_of(raw, "id")
     return f"{kind}:{require(native, 'id')}:{text_of(raw, 'timestamp') or ''}"
 
 
 def _meaning(kind: str, raw: Raw, status: Raw) -> tuple[EventType, BounceClass | None, Effect | None]:
     event_type = TYPES.get(kind, EventType.OTHER)
     reason = text_of(raw, "reason") or ""
-    if event_type is not EventType.BOUNCED:
+    if event_type not in {EventType.BOUNCED, EventType.DROPPED}:
         return event_type, None, effect_of(event_type)
     if text_of(raw, "severity") == "temporary":
         return EventType.DEFERRED, None, None
-    if text_of(status, "code") in SUPPRESSED_CODES or reason.startswith("suppress-"):
+    # A form post has its code beside the other fields.
+    code = text_of(status, "code") or text_of(raw, "code")
+    if code in SUPPRESSED_CODES or reason.startswith("suppress-"):
         return EventType.DROPPED, None, Effect.STOP
+    if event_type is EventType.DROPPED:
+        return event_type, None, None
     bounce_class = _bounce_class(reason, text_of(status, "message") or text_of(raw, "error") or "")
     return event_type, bounce_class, effect_of(event_type, bounce_class)
 
@@ -163,18 +174,25 @@ def _message_id(raw: Raw) -> str | None:
 
 
 def _recipient(raw: Raw) -> str | None:
-    # A rejected message has no recipient of its own, only its To header.
+    stated = text_of(raw, "recipient")
+    if stated:
+        return address_of(stated)
+    # A rejected message has no recipient of its own, only its To header; of several in it, none is named.
     headers = object_of(object_of(raw, "message"), "headers")
-    return address_of(text_of(raw, "recipient") or text_of(headers, "to"))
+    addresses = {found.lower() for found in _ADDRESS.findall(text_of(headers, "to") or "")}
+    return addresses.pop() if len(addresses) == 1 else None
+
+
+def _reason(raw: Raw, status: Raw) -> str | None:
+    refusal = text_of(object_of(raw, "reject"), "reason")
+    return text_of(status, "message", "description") or refusal or text_of(raw, "reason", "error", "description")
 
 
 def _scope(kind: str, raw: Raw) -> str:
-    tags = texts_of(raw, "tags")
-    lists: Mapping[str, object] = object_of(raw, "mailing-list")
-    address = text_of(lists, "address")
-    if kind != "unsubscribed":
-        return ""
-    return f"list:{address}" if address else f"tag:{tags[0]}" if len(tags) == 1 else ""
+    # The `tags` are those of the message. Whether a recipient left only them or everything is not said, and to mail
+    # somebody who left everything is worse than not to mail somebody who left a tag.
+    address = text_of(object_of(raw, "mailing-list"), "address")
+    return f"list:{address}" if address and kind == "unsubscribed" else ""
 
 
 PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, claim=claim)
