@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from mailfold.errors import MalformedPayload, UnparseableEvent
 from mailfold.events import BounceClass, Effect, Event, EventType, Raw
 from mailfold.fold import effect_of
-from mailfold.providers.base import Origin, Provider, address_of, object_of, require, split_json, text_of, time_of
+from mailfold.providers.base import (
+    Origin,
+    Provider,
+    address_of,
+    canonical_digest,
+    require,
+    split_json,
+    text_of,
+    time_of,
+)
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof, prove_credential
 
@@ -48,10 +57,15 @@ def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
 
 def split(body: bytes, source: Source) -> list[Raw]:
     """Return the events; a batch that only asks whether anybody is there holds an empty one."""
-    wrapped = [object_of(item, "msys") for item in split_json(body, source) if isinstance(item.get("msys"), dict)]
-    if body.strip() not in {b"[]", b""} and not wrapped:
+    items = split_json(body, source)
+    if items and not any(_wrapped(item) for item in items):
         raise MalformedPayload("the body is JSON but no batch of events")
-    return [item for item in wrapped if item]
+    # What is no event goes on as it is: parse sets it aside, and the events beside it are taken.
+    return [item["msys"] if _wrapped(item) else item for item in items if item.get("msys") != {}]
+
+
+def _wrapped(item: Raw) -> bool:
+    return isinstance(item.get("msys"), dict)
 
 
 def parse(raw: Raw, origin: Origin) -> list[Event]:
@@ -63,7 +77,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     event_type, bounce_class, effect = _meaning(kind, text_of(detail, "bounce_class"))
     return [
         Event(
-            event_id=f"{NAME}:{require(text_of(detail, 'event_id'), 'event_id')}",
+            event_id=f"{NAME}:{text_of(detail, 'event_id') or canonical_digest(raw)}",
             source=origin.source.name,
             provider=NAME,
             kind="/".join(filter(None, (kind, text_of(detail, "bounce_class")))),
