@@ -68,10 +68,11 @@ def _meaning(kind: str, raw: Raw) -> tuple[EventType, BounceClass | None, Effect
         return event_type, None, effect_of(event_type)
     if raw.get("hard_bounce") is True:
         return event_type, BounceClass.HARD, Effect.STOP
-    if error == "greylisted":
-        return EventType.DEFERRED, None, None
     # Mailjet's own verdict: it will not send to this address any more.
-    return event_type, BounceClass.SOFT, Effect.STOP if raw.get("blocked") is True else None
+    effect = Effect.STOP if raw.get("blocked") is True else None
+    if error == "greylisted":
+        return EventType.DEFERRED, None, effect
+    return event_type, BounceClass.SOFT, effect
 
 
 def _scope(kind: str, raw: Raw) -> str:

@@ -1,0 +1,121 @@
+"""Mailjet: every row of its tables, an object or an array, and numbers that a float cannot hold."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local.samples.mailjet import SAMPLES
+from mailfold.errors import UnparseableEvent
+from mailfold.events import Event
+from mailfold.providers.mailjet import STOPPING_BLOCKS, TYPES
+from tests.support.desk import Desk, meaning, read
+
+MEANINGS = {
+    # Mailjet's word for what the recipient's server has accepted.
+    "sent": "delivered",
+    "open": "opened",
+    "click": "clicked",
+    "hard bounce": "bounced/hard stop",
+    "soft bounce": "bounced/soft",
+    "soft bounce that stopped the address": "bounced/soft stop",
+    "greylisted": "deferred",
+    "blocked for the address": "dropped stop",
+    "blocked for the campaign": "dropped",
+    "spam": "complained stop",
+    "unsub": "unsubscribed stop",
+    "unsub from a list": "unsubscribed stop in list:7",
+    "unknown": "other",
+}
+
+
+def changed(name: str, **change: Any) -> Event:
+    return read("mailjet", {**SAMPLES[name], **change})
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk("mailjet")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_sample_means_what_the_table_says(name: str) -> None:
+    assert meaning(changed(name)) == MEANINGS[name]
+
+
+def test_each_type_of_the_table_has_a_sample() -> None:
+    assert TYPES.keys() <= {raw["event"] for raw in SAMPLES.values()}
+
+
+@pytest.mark.parametrize("error", [*sorted(STOPPING_BLOCKS), "Spam Reporter"])
+def test_a_block_that_tells_of_the_address_stops_it(error: str) -> None:
+    assert meaning(changed("blocked for the address", error=error)) == "dropped stop"
+
+
+@pytest.mark.parametrize("error", ["duplicate in campaign", "content blocked", "spam content", "system issue", None])
+def test_a_block_that_tells_of_something_else_stops_nobody(error: str | None) -> None:
+    assert meaning(changed("blocked for the address", error=error)) == "dropped"
+
+
+@pytest.mark.parametrize(
+    ("hard", "blocked", "error", "means"),
+    [
+        (True, False, "user unknown", "bounced/hard stop"),
+        (True, True, "greylisted", "bounced/hard stop"),
+        (False, False, "mailbox inactive", "bounced/soft"),
+        (False, True, "mailbox inactive", "bounced/soft stop"),
+        (False, False, "greylisted", "deferred"),
+        (False, True, "greylisted", "deferred stop"),
+        (None, None, None, "bounced/soft"),
+    ],
+)
+def test_a_bounce_stops_the_address_if_it_is_hard_or_mailjet_blocks_it(
+    hard: Any, blocked: Any, error: Any, means: str
+) -> None:
+    assert meaning(changed("hard bounce", hard_bounce=hard, blocked=blocked, error=error)) == means
+
+
+@pytest.mark.parametrize(
+    "body", [json.dumps(SAMPLES["click"]), json.dumps([SAMPLES["click"]])], ids=["version 1", "version 2"]
+)
+def test_one_event_is_an_object_or_an_array(desk: Desk, body: str) -> None:
+    assert desk.post_signed(body.encode()).status == 200
+    assert desk.queued == [SAMPLES["click"]]
+
+
+def test_a_group_of_several_kinds_is_one_request(desk: Desk) -> None:
+    assert desk.post_samples("sent", "open", "hard bounce").body == {"events": 3}
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, 19421777835146491, 2**63 - 1])
+def test_a_number_beyond_a_float_is_exact(desk: Desk, number: int) -> None:
+    desk.post_signed(json.dumps({**SAMPLES["sent"], "MessageID": number}).encode())
+
+    (raw,) = desk.queued
+    assert read("mailjet", raw).message_id == str(number)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"MessageID": 19421777835146491},
+        {"time": 1767225603},
+        {"url": "https://example.com/b"},
+        {"ip": "192.0.2.9"},
+        {"agent": "Other/1.0"},
+        {"email": "bob@example.com"},
+    ],
+    ids=str,
+)
+def test_whatever_differs_makes_another_event(change: dict[str, Any]) -> None:
+    assert changed("click", **change).event_id != changed("click").event_id
+
+
+def test_leaving_two_lists_at_once_is_two_events() -> None:
+    assert changed("unsub from a list", mj_list_id=8).event_id != changed("unsub from a list").event_id
+
+
+@pytest.mark.parametrize("gone", ["event", "time"])
+def test_an_event_without_what_makes_it_one_is_unparseable(gone: str) -> None:
+    with pytest.raises(UnparseableEvent):
+        changed("sent", **{gone: None})
