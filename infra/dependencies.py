@@ -32,8 +32,9 @@ def build_dependencies(*, platform: str | None, python_version: str | None) -> P
 
 def _digest(platform: str | None, python_version: str | None) -> str:
     here = (machine.system(), machine.machine(), *machine.python_version_tuple()[:2])
-    wanted = (platform or here, python_version or here, LEFT_OUT, version("uv"))
-    return hashlib.sha256(LOCK.read_bytes() + repr(wanted).encode()).hexdigest()[:16]
+    wanted = (platform or here, python_version or here, version("uv"))
+    recipe = Path(__file__).read_bytes()
+    return hashlib.sha256(LOCK.read_bytes() + recipe + repr(wanted).encode()).hexdigest()[:16]
 
 
 def _install(folder: Path, platform: str | None, python_version: str | None) -> None:

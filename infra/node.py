@@ -10,12 +10,11 @@ ROOT = Path(__file__).resolve().parent.parent
 def prepare_cdk() -> None:
     """Settle what the CDK's library asks of the machine; to be called before it is imported.
 
-    It is JavaScript behind Python, would take the first node on the PATH, of any age, and would unpack itself and keep
-    its caches in a home directory that need not be writable.
+    It is JavaScript behind Python, would take the first node on the PATH, of any age, and would unpack itself into
+    a home directory that need not be writable.
     """
     os.environ.setdefault("JSII_NODE", node_path())
     os.environ.setdefault("JSII_RUNTIME_PACKAGE_CACHE_ROOT", str(ROOT / ".build/jsii"))
-    os.environ.setdefault("CDK_HOME", str(ROOT / ".build/cdk"))
 
 
 def _wheel() -> Path:

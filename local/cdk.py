@@ -23,7 +23,8 @@ def main() -> None:
     if not _is_installed():
         _install()
     prepare_cdk()
-    # The tool reports its use to AWS unless it is told not to.
+    # The tool would keep its caches in the home directory, and report its use to AWS.
+    os.environ.setdefault("CDK_HOME", str(ROOT / ".build/cdk"))
     os.environ.setdefault("CDK_DISABLE_CLI_TELEMETRY", "true")
     sys.exit(subprocess.run([node_path(), str(PROGRAM), *sys.argv[1:]], cwd=ROOT).returncode)
 

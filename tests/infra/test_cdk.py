@@ -31,6 +31,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cdk, "prepare_cdk", lambda: None)
     monkeypatch.setattr(sys, "argv", ["cdk", "synth", "--quiet"])
     monkeypatch.setenv("CDK_DISABLE_CLI_TELEMETRY", "true")
+    monkeypatch.setenv("CDK_HOME", str(tmp_path / "home"))
     return tmp_path / "log"
 
 

@@ -27,9 +27,8 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
         copy(ROOT / name, clone / name)
     # The layer's build and the unpacked CDK are caches; sharing them keeps this test off the network.
     (clone / ".build").symlink_to(ROOT / ".build")
-    done = subprocess.run(
-        [sys.executable, "app.py"], cwd=clone, env={"PATH": "", "HOME": "/nonexistent"}, capture_output=True, text=True
-    )
+    environment = {"PATH": "", "HOME": str(clone / "nowhere")}
+    done = subprocess.run([sys.executable, "app.py"], cwd=clone, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return clone / "cdk.out"
 
