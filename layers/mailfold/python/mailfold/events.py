@@ -61,6 +61,8 @@ class Event:
     recipient: str | None
     occurred_at: datetime
     received_at: datetime
+    #: False where the provider states no time and our clock stands in, which differs on each redelivery.
+    dated: bool = True
     reason: str | None = None
     #: True where the provider says that a machine opened or clicked.
     machine: bool = False
@@ -69,8 +71,7 @@ class Event:
     @property
     def fingerprint(self) -> str:
         """Digest of what the provider said, free of ids and of our mapping, so that a mapping fix makes no conflict."""
-        # A provider that states no time is read at our clock, which differs on each redelivery.
-        stated_at = "" if self.occurred_at == self.received_at else self.occurred_at.isoformat()
+        stated_at = self.occurred_at.isoformat() if self.dated else ""
         return digest(self.kind, self.message_id or "", self.recipient or "", stated_at)
 
 

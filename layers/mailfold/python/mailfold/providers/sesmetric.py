@@ -69,6 +69,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             message_id=text_of(detail, "message_id"),
             recipient=address_of(text_of(detail, "recipient", "email")),
             occurred_at=time_of(stamp) if stamp else origin.received_at,
+            dated=stamp is not None,
             received_at=origin.received_at,
             reason=text_of(detail, "reason", "diagnostic"),
             raw=raw,

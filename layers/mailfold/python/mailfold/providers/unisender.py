@@ -129,6 +129,7 @@ def _unknown(raw: Raw, name: str, data: Raw, origin: Origin) -> Event:
         message_id=None,
         recipient=None,
         occurred_at=time_of(stamp) if stamp else origin.received_at,
+        dated=stamp is not None,
         received_at=origin.received_at,
         raw=raw,
     )

@@ -1,0 +1,43 @@
+"""What must hold for every history; each returns without a word or fails with what differs."""
+
+from random import Random
+
+from tests.property.histories import Fact, History, every_order
+from tests.property.pipeline import Pipeline
+from tests.property.reference import actual, expected
+
+#: Statements of one batch, BEGIN and COMMIT included, when everything happens: see docs/architecture.md.
+STATEMENTS = 8
+HOWS = ("exception", "connection", "after")
+
+
+def check(pipeline: Pipeline, history: History, mark: str) -> None:
+    """Compare every table with the fold of the set."""
+    found, wanted = actual(pipeline.admin, mark), expected(history.facts, mark)
+    for table, rows in wanted.items():
+        assert found[table] == rows, f"{table} of {mark}"
+
+
+def any_delivery(pipeline: Pipeline, history: History, mark: str, rng: Random) -> None:
+    """Order, copies, envelopes and batches make no difference."""
+    pipeline.deliver(history, mark)
+    check(pipeline, history, mark)
+
+
+def every_permutation(pipeline: Pipeline, facts: tuple[Fact, ...], mark: str, rng: Random) -> None:
+    """Not one order of a small set makes a difference."""
+    for number, history in enumerate(every_order(facts)):
+        any_delivery(pipeline, history, f"{mark}p{number}", rng)
+
+
+def any_crash(pipeline: Pipeline, history: History, mark: str, rng: Random) -> None:
+    """A worker that dies at any statement, and one whose COMMIT is done but never confirmed, leave all or nothing."""
+    batches = len(history.batches)
+    pipeline.deliver(history, mark, crash=(rng.randrange(STATEMENTS * batches), rng.choice(HOWS)))
+    check(pipeline, history, mark)
+
+
+def any_concurrency(pipeline: Pipeline, history: History, mark: str, rng: Random) -> None:
+    """Several workers with the same batches in different orders end where one would."""
+    pipeline.deliver_concurrently(history, mark, workers=rng.randint(2, 8))
+    check(pipeline, history, mark)
