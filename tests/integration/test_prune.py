@@ -1,0 +1,191 @@
+"""prune: past the window only, in batches, totals kept, and stopped anywhere without harm."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from mailfold.retention import DEFAULT_DAYS
+from mailfold.steps import prune as prune_step
+from mailfold.steps.prune import TIME_GUARD_MS, Shears, prune
+from mailfold.store.connection import Database
+from mailfold.telemetry import Telemetry
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+TOTALS = """
+select day, source, type, bounce_class, sum(events) from (
+    select day, source, type, bounce_class, events from daily_totals
+    union all
+    select cast(occurred_at at time zone 'UTC' as date), source, type, coalesce(bounce_class, ''), count(*)
+    from email_events group by 1, 2, 3, 4
+) t group by 1, 2, 3, 4 order by 1, 2, 3, 4
+"""
+COUNTS = {
+    "events": "select count(*) from email_events",
+    "statuses": "select count(*) from message_status",
+    "claims": "select count(*) from webhook_inbox",
+    "outbox": "select count(*) from outbox",
+    "dead_letters": "select count(*) from dead_letters",
+}
+
+
+@pytest.fixture
+def database(store: Any) -> Iterator[Database]:
+    """The database as prune is let in."""
+    database = Database(store.url("mailfold_prune"))
+    yield database
+    database.close()
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prune_step, "BATCH_ROWS", 10)
+
+
+def days_ago(days: float) -> str:
+    return (NOW - timedelta(days=days)).isoformat()
+
+
+def add_events(store: Any, count: int, *, received: float, occurred: float = 200, name: str = "e") -> None:
+    store.rows(
+        "insert into email_events (event_id, fingerprint, source, provider, kind, type, bounce_class, scope,"
+        " occurred_at, received_at, machine, payload)"
+        f" select '{name}-{received}-' || n, 'f', 'main', 'test', 'k',"
+        " case when n % 2 = 0 then 'delivered' else 'bounced' end, case when n % 2 = 1 then 'soft' end, '',"
+        f" timestamptz '{days_ago(occurred)}' + n % 3 * interval '1 day', '{days_ago(received)}', false, '{{}}'"
+        f" from generate_series(1, {count}) n"
+    )
+
+
+def run(
+    database: Database, *, remaining_ms: Callable[[], int] = lambda: 900_000, **windows: int
+) -> dict[str, int | bool]:
+    shears = Shears(
+        database=database,
+        retention={**DEFAULT_DAYS, **windows},
+        now=NOW,
+        remaining_ms=remaining_ms,
+        telemetry=Telemetry("prune"),
+    )
+    return prune(shears)
+
+
+def test_events_past_the_window_go_by_when_they_were_received(store: Any, database: Database) -> None:
+    add_events(store, 25, received=30.1, occurred=1, name="late")
+    add_events(store, 7, received=29.9, occurred=400, name="early")
+
+    pruned = run(database)
+
+    assert (pruned["events"], pruned["finished"]) == (25, True)
+    assert store.value("select count(*) from email_events where event_id like 'early%'") == 7
+    assert store.value(COUNTS["events"]) == 7
+
+
+def test_the_totals_of_each_day_survive(store: Any, database: Database) -> None:
+    add_events(store, 33, received=40)
+    add_events(store, 11, received=1)
+    before = store.rows(TOTALS)
+
+    run(database)
+    add_events(store, 5, received=35, name="another")
+    grown = store.rows(TOTALS)
+    run(database)
+
+    assert sum(row[-1] for row in before) == 44
+    assert sum(row[-1] for row in grown) == 49
+    assert store.rows(TOTALS) == grown
+    assert store.value("select sum(events) from daily_totals") == 38
+
+
+def test_deleting_and_counting_are_one_transaction(
+    store: Any, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_events(store, 15, received=40)
+    before = store.rows(TOTALS)
+    commit, commits = database.execute, iter(range(100))
+
+    def fail_at_the_second_commit(sql: str) -> Any:
+        if sql == "commit" and next(commits) == 1:
+            raise ConnectionResetError
+        return commit(sql)
+
+    monkeypatch.setattr(database, "execute", fail_at_the_second_commit)
+    with pytest.raises(ConnectionResetError):
+        run(database)
+
+    database.close()
+    assert store.rows(TOTALS) == before
+    assert store.value(COUNTS["events"]) == 5
+
+
+def test_it_deletes_in_batches(store: Any, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_events(store, 35, received=40)
+    run_statement, batches = database.run, []
+
+    def watched(name: str, parameters: Any) -> Any:
+        rows = run_statement(name, parameters)
+        batches.append((name, rows[0][0]))
+        return rows
+
+    monkeypatch.setattr(database, "run", watched)
+    run(database)
+
+    assert [deleted for name, deleted in batches if name == "prune_events"] == [10, 10, 10, 5]
+
+
+def test_out_of_time_it_stops_and_says_so_and_the_next_run_finishes(store: Any, database: Database) -> None:
+    add_events(store, 35, received=40)
+    before = store.rows(TOTALS)
+    clock = iter([TIME_GUARD_MS + 1, TIME_GUARD_MS + 1])
+
+    stopped = run(database, remaining_ms=lambda: next(clock, TIME_GUARD_MS))
+    between = store.rows(TOTALS)
+    finished = run(database)
+
+    assert (stopped["events"], stopped["finished"]) == (20, False)
+    assert (finished["events"], finished["finished"]) == (15, True)
+    assert before == between == store.rows(TOTALS)
+
+
+def test_every_table_has_a_window_of_its_own(store: Any, database: Database) -> None:
+    for days, name in ((100, "old"), (1, "new")):
+        at = days_ago(days)
+        add_events(store, 3, received=days, name=name)
+        store.rows(
+            f"insert into message_status values ('{name}', 'a@example.com', 'delivered', '', '{at}', '{at}', '{at}');"
+            "insert into webhook_inbox (claim_key, request_hash, source, created_at)"
+            f" values ('{name}', 'h', 's', '{at}');"
+            f"insert into outbox (topic, key, body, published_at) values ('t', '{name}', '{{}}', '{at}');"
+            "insert into dead_letters (dead_letter_id, kind, reason, raw, received_at, created_at)"
+            f" values ('{name}', 'k', 'r', 'raw', '{at}', '{at}')"
+        )
+    store.rows(
+        f"insert into outbox (topic, key, body, created_at) values ('t', 'unpublished', '{{}}', '{days_ago(999)}')"
+    )
+
+    pruned = run(database)
+
+    assert pruned == {"events": 3, "statuses": 1, "claims": 1, "outbox": 1, "dead_letters": 1, "finished": True}
+    assert {table: store.value(sql) for table, sql in COUNTS.items()} == {
+        "events": 3,
+        "statuses": 1,
+        "claims": 1,
+        "outbox": 2,
+        "dead_letters": 1,
+    }
+
+
+def test_rows_that_somebody_works_on_are_left_for_the_next_run(store: Any, database: Database) -> None:
+    add_events(store, 12, received=40)
+    with store.owner.transaction() as tx:
+        tx.execute("select 1 from email_events where event_id like '%-1' for update")
+
+        pruned = run(database)
+
+    assert (pruned["events"], store.value(COUNTS["events"])) == (11, 1)
+    assert run(database)["events"] == 1
+
+
+def test_an_empty_store_is_nothing_to_prune(database: Database) -> None:
+    assert run(database) == {**dict.fromkeys(DEFAULT_DAYS, 0), "finished": True}

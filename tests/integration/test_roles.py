@@ -1,0 +1,89 @@
+"""Least privilege: each function's role can do its step and is refused everything else."""
+
+from typing import Any
+
+import pytest
+
+from mailfold.errors import TransientStoreError
+from mailfold.store.connection import Database
+
+FORBIDDEN = {
+    "mailfold_process": [
+        "delete from email_events",
+        "delete from message_status",
+        "delete from suppressions",
+        "delete from webhook_inbox",
+        "delete from dead_letters",
+        "update dead_letters set reason = ''",
+        "truncate email_events",
+        "select * from daily_totals",
+        "insert into daily_totals values (current_date, 's', 't', '', 1)",
+        "select * from outbox",
+        "update outbox set published_at = now()",
+        "select * from schema_migrations",
+        "update status_ranks set rank = 1",
+        "create table mine (id integer)",
+        "alter table email_events drop column payload",
+        "drop table email_events",
+        "set role postgres",
+    ],
+    "mailfold_prune": [
+        "insert into email_events (event_id) values ('x')",
+        "update email_events set event_id = 'x'",
+        "update email_events set payload = '{}'",
+        "update message_status set first_at = now()",
+        "update webhook_inbox set result = '{}'",
+        "insert into webhook_inbox (claim_key, request_hash, source) values ('k', 'h', 's')",
+        "select * from suppressions",
+        "delete from suppressions",
+        "delete from daily_totals",
+        "delete from schema_migrations",
+        "insert into outbox (topic, key, body) values ('t', 'k', '{}')",
+        "truncate email_events",
+        "create table mine (id integer)",
+        "set role postgres",
+    ],
+}
+
+
+def answer(database: Database, statement: str) -> str:
+    try:
+        database.execute(statement)
+    except TransientStoreError as refusal:
+        return str(refusal)
+    return "allowed"
+
+
+@pytest.mark.parametrize("role", FORBIDDEN)
+def test_a_role_is_refused_what_its_step_does_not_need(store: Any, role: str) -> None:
+    database = Database(store.url(role))
+
+    answers = {statement: answer(database, statement) for statement in FORBIDDEN[role]}
+
+    database.close()
+    assert answers == dict.fromkeys(FORBIDDEN[role], "Postgres answered SQLSTATE 42501")
+
+
+@pytest.mark.parametrize("role", FORBIDDEN)
+def test_a_role_cannot_hold_locks_or_run_for_ever(store: Any, role: str) -> None:
+    database = Database(store.url(role))
+
+    limits = {
+        name: database.execute(f"show {name}")[0][0]
+        for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+    }
+
+    database.close()
+    assert "0" not in limits.values()
+
+
+def test_the_roles_are_no_superusers_and_own_nothing(store: Any) -> None:
+    powers = store.rows(
+        "select rolname from pg_roles where rolname like 'mailfold%' and "
+        "(rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication)"
+    )
+    owned = store.rows(
+        "select relname from pg_class join pg_roles r on r.oid = relowner where r.rolname like 'mailfold%'"
+    )
+
+    assert (powers, owned) == ([], [])
