@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
+from mailfold.queue import Record
+from mailfold.steps.process import Bench, Outcome, process
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
+from mailfold.telemetry import Telemetry
+from tests.support.databases import WatchedDatabase
+from tests.support.pipeline import Pipeline
+from tests.support.records import SOURCES, TOPICS
 
 NUMBERS = count(1)
 
@@ -58,3 +64,38 @@ def store(postgres_server: PostgresServer, template_database: str) -> Iterator[S
     store.owner.close()
     admin.execute(f"drop database {name} with (force)")
     admin.close()
+
+
+@pytest.fixture
+def pipeline(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipeline]:
+    """The real functions on this test's database."""
+    pipeline = Pipeline(monkeypatch, process_url=store.url("mailfold_process"), prune_url=store.url("mailfold_prune"))
+    yield pipeline
+    pipeline.close()
+
+
+class Workshop:
+    """process without its handler: on a database that can be watched, with whatever time and rules a test wants."""
+
+    def __init__(self, url: str) -> None:
+        self.database = WatchedDatabase(url)
+
+    def process(self, *records: Record, publish: bool = True, remaining_ms: int = 60_000) -> Outcome:
+        """Fold a batch."""
+        bench = Bench(
+            database=self.database,
+            sources=SOURCES,
+            topics=TOPICS,
+            publish=publish,
+            remaining_ms=lambda: remaining_ms,
+            telemetry=Telemetry("process"),
+        )
+        return process(records, bench)
+
+
+@pytest.fixture
+def workshop(store: Store) -> Iterator[Workshop]:
+    """A place to process records by hand, in the role of process."""
+    workshop = Workshop(store.url("mailfold_process"))
+    yield workshop
+    workshop.database.close()

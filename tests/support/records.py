@@ -1,0 +1,72 @@
+"""Raw events, envelopes and queue records, as short as tests want to write them."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from local.samples import Raw
+from mailfold.envelope import seal
+from mailfold.queue import Record
+from mailfold.request import Source
+from tests.support.proofs import NOW, verified_request
+
+TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
+TOPICS = {TOPIC: "ses"}
+#: `main` sends SESMetric's events, the shortest of all.
+SOURCES = {
+    name: Source(name=name, provider=provider)
+    for name, provider in {"main": "sesmetric", "sendgrid": "sendgrid", "ses": "ses"}.items()
+}
+NUMBERS = count(1)
+
+
+def raw(event_id: str, kind: str = "delivery", at: str = "2026-01-01T00:00:00Z", **data: Any) -> Raw:
+    """Return one SESMetric event."""
+    return {
+        "id": event_id,
+        "type": kind,
+        "timestamp": at,
+        "data": {"message_id": "m1", "recipient": "ann@example.com", **data},
+    }
+
+
+def envelopes(events: Sequence[Any], *, source: str = "main", at: datetime = NOW, body: bytes = b"") -> list[str]:
+    """Return what receive would queue for one request."""
+    verified = verified_request(body or json.dumps(events).encode(), source=SOURCES[source], at=at)
+    return [one.text for one in seal(verified, events, headers={})]
+
+
+def envelope(*events: Any, source: str = "main", at: datetime = NOW, body: bytes = b"") -> str:
+    """Return the one envelope of a small request."""
+    [text] = envelopes(events, source=source, at=at, body=body)
+    return text
+
+
+def record(body: str, *, receive_count: int = 1, record_id: str | None = None) -> Record:
+    """Return one queue record."""
+    return Record(
+        record_id=record_id or f"r{next(NUMBERS)}",
+        body=body,
+        receive_count=receive_count,
+        sent_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
+    )
+
+
+def sqs_event(bodies: Sequence[str], *, receive_count: int = 1) -> dict[str, Any]:
+    """Return what the event source mapping hands to process."""
+    attributes = {"ApproximateReceiveCount": str(receive_count), "SentTimestamp": "1767268800000"}
+    return {
+        "Records": [
+            {"messageId": f"r{next(NUMBERS)}", "body": body, "attributes": attributes, "eventSource": "aws:sqs"}
+            for body in bodies
+        ]
+    }
+
+
+def notification(record: Raw, message_id: str = "sns-1") -> str:
+    """Return a record of SES as its topic puts it on the queue."""
+    return json.dumps(
+        {"Type": "Notification", "MessageId": message_id, "TopicArn": TOPIC, "Message": json.dumps(record)}
+    )
