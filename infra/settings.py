@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from infra.rules import Flag, OneOf, Rule, SettingsError, Text, Whole, check
-from infra.sources import Source, check_sources, is_fed_by_topic
+from infra.sources import Source, check_sources, is_fed_by_topic, is_on_http
 from mailfold.retention import DEFAULT_DAYS, FLOOR_DAYS
 
 #: The key in cdk.json's context that holds all of it.
@@ -107,7 +107,7 @@ class Settings:
     @property
     def http_sources(self) -> tuple[str, ...]:
         """Name the sources that come over HTTP and so have a webhook URL."""
-        return tuple(name for name, source in self.sources.items() if not is_fed_by_topic(source))
+        return tuple(name for name, source in self.sources.items() if is_on_http(source))
 
     @property
     def topic_source(self) -> str | None:

@@ -23,8 +23,13 @@ TOPIC_PROVIDER = "ses"
 
 
 def is_fed_by_topic(source: Source) -> bool:
-    """Tell whether the source comes through the topic and not over HTTP."""
+    """Tell whether the source's events come through the topic."""
     return bool(source["provider"] == TOPIC_PROVIDER)
+
+
+def is_on_http(source: Source) -> bool:
+    """Tell whether the door opens for the source; for one that the topic feeds, only where its settings say so."""
+    return not is_fed_by_topic(source) or source.get("http") is True
 
 
 def encode(sources: Mapping[str, Source]) -> str:
