@@ -71,6 +71,22 @@ def test_what_mailgun_did_not_try_is_a_drop_of_a_stopped_address(code: str | int
     assert meaning(event) == "dropped stop"
 
 
+@pytest.mark.parametrize(
+    ("words", "means"),
+    [
+        ("5.1.1 no such user", "bounced/hard stop"),
+        ("550-5.1.10 unknown.", "bounced/hard stop"),
+        ("5.7.1 spam", "bounced/unknown"),
+        ("host 5.1.12.9 did not answer", "bounced/unknown"),
+        ("host 192.5.1.1 did not answer", "bounced/unknown"),
+    ],
+)
+def test_a_code_of_a_dead_address_is_not_taken_from_a_hosts_number(words: str, means: str) -> None:
+    status = {"code": 550, "message": words}
+
+    assert meaning(changed("failure of no class", **{"delivery-status": status})) == means
+
+
 @pytest.mark.parametrize("kind", ["stored", "list_member_uploaded", "permanent_fail", "temporary_fail"])
 def test_words_that_payloads_do_not_have_are_other(kind: str) -> None:
     assert meaning(changed("delivered", event=kind)) == "other"

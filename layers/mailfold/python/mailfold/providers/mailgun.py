@@ -40,7 +40,8 @@ GIVEN_UP = {"old"}
 #: What a form post is signed with, among the sender's own variables.
 SIGNED_FIELDS = ("timestamp", "token", "signature")
 
-_DEAD_ADDRESS = re.compile(r"\b5\.1\.\d")
+#: Three numbers and no fourth: an enhanced status code (RFC 3463), not the address of a host.
+_DEAD_ADDRESS = re.compile(r"(?<![\d.])5\.1\.\d{1,3}(?!\.?\d)")
 _ADDRESS = re.compile(r"[^\s<>,;\"]+@[^\s<>,;\"]+")
 
 

@@ -23,8 +23,9 @@ TYPES = {
 }
 
 #: Postal calls every permanent failure hard, content and policy included; only the server's words tell of the address.
-_DEAD_ADDRESS = re.compile(r"\b5\.1\.\d")
-_OTHER_REFUSAL = re.compile(r"\b5\.\d+\.\d")
+#: Three numbers and no fourth: an enhanced status code (RFC 3463), not the address of a host.
+_DEAD_ADDRESS = re.compile(r"(?<![\d.])5\.1\.\d{1,3}(?!\.?\d)")
+_OTHER_REFUSAL = re.compile(r"(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)")
 
 
 def verify(request: Request, source: Source, public_keys: Sequence[str]) -> Proof:
