@@ -1,6 +1,6 @@
 """A migrated database per test, and the ways to look into it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -94,8 +94,20 @@ class Workshop:
 
 
 @pytest.fixture
-def workshop(store: Store) -> Iterator[Workshop]:
-    """A place to process records by hand, in the role of process."""
-    workshop = Workshop(store.url("mailfold_process"))
-    yield workshop
-    workshop.database.close()
+def make_workshop(store: Store) -> Iterator[Callable[[], Workshop]]:
+    """As many places to process records by hand as a test wants, each with a connection in the role of process."""
+    made: list[Workshop] = []
+
+    def make() -> Workshop:
+        made.append(Workshop(store.url("mailfold_process")))
+        return made[-1]
+
+    yield make
+    for workshop in made:
+        workshop.database.close()
+
+
+@pytest.fixture
+def workshop(make_workshop: Callable[[], Workshop]) -> Workshop:
+    """A place to process records by hand."""
+    return make_workshop()

@@ -1,10 +1,12 @@
 """What a test's database holds, in a form that can be compared."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from mailfold.events import BounceClass, EventType
 from mailfold.fold import Folded, Status, Suppression
+from mailfold.store.connection import Database
 
 Query = Callable[[str], list[list[Any]]]
 
@@ -50,3 +52,14 @@ def folded(rows: Query) -> Folded:
 
 def _moment(at: Any, event_id: Any) -> tuple[Any, Any] | None:
     return None if at is None else (at, event_id)
+
+
+def await_waiting(url: str, sessions: int, seconds: float = 20) -> None:
+    """Return once this many sessions wait for a lock."""
+    watcher = Database(url)
+    deadline = time.monotonic() + seconds
+    sql = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    while watcher.execute(sql) != [[sessions]]:
+        assert time.monotonic() < deadline, "nobody waits for a lock"
+        time.sleep(0.01)
+    watcher.close()

@@ -62,7 +62,10 @@ class Replaced:
 
 def claim(tx: Transaction, claims: Iterable[Claim]) -> dict[str, Holder | None]:
     """Take every claim that is free; return for each key who held it before, None where it is ours now."""
-    wanted = {claim.claim_key: asdict(claim) for claim in claims}
+    wanted: dict[str, dict[str, str]] = {}
+    for claim in claims:
+        # The first record of a batch with this key is the one that runs.
+        wanted.setdefault(claim.claim_key, asdict(claim))
     taken = {row[0] for row in tx.run("claim", {"claims": dumps(list(wanted.values()))})}
     outcome: dict[str, Holder | None] = dict.fromkeys(taken)
     held = wanted.keys() - taken
