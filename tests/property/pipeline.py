@@ -80,16 +80,19 @@ class Pipeline:
             self._until_acknowledged(_records(history, batch, mark), self.database)
         self.database.crash_at = None
 
-    def deliver_concurrently(self, history: History, mark: str, *, workers: int) -> None:
-        """Deliver every batch to several workers at once, each in its own order."""
+    def deliver_concurrently(self, history: History, mark: str, *, workers: int) -> list[str]:
+        """Deliver every batch to several workers at once, each in its own order; return why any was rolled back."""
+        reasons: list[str] = []
+        start = threading.Barrier(workers)
         batches = [_records(history, batch, mark) for batch in history.batches]
         failures: list[BaseException] = []
 
         def work(number: int) -> None:
             database = Database(self.process_url)
             try:
+                start.wait()
                 for batch in batches[number % len(batches) :] + batches[: number % len(batches)]:
-                    self._until_acknowledged(batch, database)
+                    self._until_acknowledged(batch, database, reasons)
             except BaseException as exc:
                 failures.append(exc)
             finally:
@@ -102,12 +105,13 @@ class Pipeline:
             thread.join()
         if failures:
             raise failures[0]
+        return reasons
 
-    def _until_acknowledged(self, records: list[Record], database: Database) -> None:
+    def _until_acknowledged(self, records: list[Record], database: Database, reasons: list[str] | None = None) -> None:
         for receive in range(1, MAX_RECEIVES):
             with contextlib.suppress(Crash):
                 received = [_again(record, receive) for record in records]
-                failed = set(self.step(received, _bench(database)).failed)
+                failed = set(self.step(received, _bench(database, reasons)).failed)
                 records = [record for record in records if record.record_id in failed]
             if not records:
                 return
@@ -138,22 +142,25 @@ def _again(record: Record, receive: int) -> Record:
     return Record(record_id=record.record_id, body=record.body, receive_count=min(receive, 3), sent_at=record.sent_at)
 
 
-def _bench(database: Database) -> Bench:
+def _bench(database: Database, reasons: list[str] | None) -> Bench:
     return Bench(
         database=database,
         sources=SOURCES,
         topics={},
         publish=False,
         remaining_ms=lambda: 60_000,
-        telemetry=_Silence("process"),
+        telemetry=_Notes([] if reasons is None else reasons),
     )
 
 
-class _Silence(Telemetry):
-    def say(self, message: str, **facts: str | int | None) -> None:
-        """Say nothing."""
+class _Notes(Telemetry):
+    def __init__(self, reasons: list[str]) -> None:
+        super().__init__("process")
+        self._reasons = reasons
 
-    warn = say
+    def warn(self, message: str, **facts: str | int | None) -> None:
+        """Keep the reason instead of printing it."""
+        self._reasons.append(str(facts.get("reason")))
 
 
 def marks() -> Iterator[str]:

@@ -37,6 +37,24 @@ def any_crash(pipeline: Pipeline, history: History, mark: str, rng: Random) -> N
     check(pipeline, history, mark)
 
 
+def no_deadlock(pipeline: Pipeline, history: History, mark: str, rng: Random) -> None:
+    """Batches that overlap in opposite orders wait for each other but never in a circle."""
+    shared = tuple(_plain(number) for number in range(80))
+    orders = [rng.sample(range(len(shared)), len(shared)) for _ in range(4)]
+    crowd = History(shared, tuple((tuple(order),) for order in orders))
+    reasons = pipeline.deliver_concurrently(crowd, mark, workers=4)
+    assert not [reason for reason in reasons if "40P01" in reason], "deadlock"
+    check(pipeline, crowd, mark)
+
+
+def _plain(number: int) -> Fact:
+    def make(mark: str) -> dict[str, object]:
+        data = {"message_id": f"{mark}-m{number % 7}", "recipient": f"{mark}-{number % 5}@example.com"}
+        return {"id": f"{mark}-{number}", "type": "bounce", "timestamp": "2026-01-01T00:00:00Z", "data": data}
+
+    return Fact("sesmetric", make)
+
+
 def any_concurrency(pipeline: Pipeline, history: History, mark: str, rng: Random) -> None:
     """Several workers with the same batches in different orders end where one would."""
     pipeline.deliver_concurrently(history, mark, workers=rng.randint(2, 8))
