@@ -29,6 +29,7 @@ class WatchedDatabase(Database):
             return run()
         _, done, error = self._fault
         self._fault = None
-        if done:
-            run()
-        raise error
+        with self._translated():
+            if done:
+                run()
+            raise error
