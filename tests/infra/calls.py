@@ -71,7 +71,9 @@ def _imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or not node.module:
+                raise NotImplementedError(f"line {node.lineno}: a relative import")
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
@@ -86,7 +88,9 @@ def _files(module: str, packages: Path) -> Iterator[Path]:
 
 def _client(call: ast.Call) -> str | None:
     match call.func:
-        case ast.Attribute(attr="client" | "resource" | "create_client") | ast.Name(id="client" | "resource"):
+        case ast.Attribute(attr="resource" | "get_paginator" | "get_waiter"):
+            raise NotImplementedError(f"line {call.lineno}: calls that do not bear the name of their permission")
+        case ast.Attribute(attr="client" | "create_client") | ast.Name(id="client"):
             if call.args and isinstance(call.args[0], ast.Constant):
                 return str(call.args[0].value)
             raise NotImplementedError(f"line {call.lineno}: a client of a service that only the run knows")

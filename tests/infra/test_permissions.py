@@ -146,6 +146,9 @@ def test_the_reader_follows_imports_to_every_call(code: Path) -> None:
     "line",
     [
         "import boto3; boto3.client(name)",
+        "import boto3; boto3.resource('dynamodb')",
+        "client.get_paginator('list_objects')",
+        "from . import steps",
         "from aws_lambda_powertools.utilities import parameters",
         "from aws_lambda_powertools.utilities.parameters import get_secret",
     ],
