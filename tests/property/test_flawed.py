@@ -1,17 +1,23 @@
 """The properties are only worth something if they catch a processor that breaks them."""
 
 import contextlib
+import json
 from collections.abc import Iterator
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import FlakyFailure, NoSuchExample
 
+from mailfold.request import Request
+from mailfold.steps import receive as receive_step
+from mailfold.steps.receive import Answer, Door
 from tests.property import properties
 from tests.property.flawed import FLAWS
 from tests.property.histories import History, histories
 from tests.property.pipeline import Pipeline, marks
+from tests.support.desk import Desk
 
 MARKS = marks()
 
@@ -67,3 +73,33 @@ def test_the_real_processor_is_not(prove: str, flawed_pipeline: Pipeline) -> Non
     failure = caught(flawed_pipeline, prove)
 
     assert failure is None
+
+
+def forgery_changes_nothing() -> None:
+    """Whatever a forger sent first, the genuine request that follows is taken."""
+    desk = Desk("sesmetric")
+    body, headers = desk.signed()
+    forged = {**headers, "X-SESMetric-Signature": "0" * 64}
+
+    assert desk.post(body, forged).status == 401
+    assert desk.post(body, headers).status == 200
+    assert desk.sqs.events(), "the genuine event was taken for a duplicate"
+
+
+def test_door_that_dedupes_before_it_verifies_is_caught() -> None:
+    seen: set[str] = set()
+    verified = receive_step.receive
+
+    def dedupe_first(request: Request, door: Door) -> Answer:
+        event_id = json.loads(request.body)["id"]
+        if event_id in seen:
+            return Answer(status=200, body={"status": "duplicate"})
+        seen.add(event_id)
+        return verified(request, door)
+
+    with patch.object(receive_step, "receive", dedupe_first), pytest.raises(AssertionError):
+        forgery_changes_nothing()
+
+
+def test_the_real_door_is_not() -> None:
+    forgery_changes_nothing()

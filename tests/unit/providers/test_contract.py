@@ -1,27 +1,20 @@
 """What every provider must do, run for each entry of the registry without being written again."""
 
-import base64
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 
-from local.samples import Keys, Raw, Sampler, sampler, signed
+from local.samples import Raw, sampler
 from mailfold import providers
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event, EventType
 from mailfold.jsontext import loads
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
-from mailfold.queue import Queue
-from mailfold.request import Request, Source
-from mailfold.secrets import Secrets
-from mailfold.steps.receive import Answer, Door, receive
-from mailfold.telemetry import Telemetry
-
-NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+from mailfold.request import Source
+from tests.support.desk import NOW, Desk
 
 #: Providers that prove the sender but do not sign the body, each for its own reason.
 BODY_NOT_SIGNED = {"postmark", "brevo", "sparkpost", "mailjet", "mailgun"}
@@ -30,94 +23,6 @@ CONFIGURED = {"generic", "standardwebhooks", "mailwebhook"}
 STAMPED = sorted(name for name in REGISTRY if hasattr(getattr(providers, name), "TOLERANCE_S"))
 
 every = pytest.mark.parametrize("name", sorted(REGISTRY))
-
-
-class FakeSqs:
-    """A queue in memory that can be full."""
-
-    def __init__(self) -> None:
-        self.bodies: list[str] = []
-        self.full = False
-
-    def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        if self.full:
-            return {"Failed": [{"Id": entry["Id"]} for entry in Entries]}
-        self.bodies += [entry["MessageBody"] for entry in Entries]
-        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
-
-    def events(self) -> list[Raw]:
-        return [event for body in self.bodies for event in json.loads(body)["events"]]
-
-
-class FakeSecrets:
-    """A secret in memory."""
-
-    def __init__(self, **secrets: list[str]) -> None:
-        self.secrets = secrets
-
-    def get_secret_value(self, *, SecretId: str) -> dict[str, Any]:  # noqa: N803
-        return {"SecretString": json.dumps(self.secrets)}
-
-
-class FakeFetcher:
-    """Serves the certificate of a sampler's key."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.fetched: list[str] = []
-
-    def certificate(self, url: str) -> str:
-        self.fetched.append(url)
-        return self.text
-
-    get = certificate
-
-
-class OpenKeyed:
-    """Lets every key through once, as an empty table does."""
-
-    def once(self, key: str, request_hash: str, enqueue: Any) -> tuple[int, dict[str, int]]:
-        return 200, {"events": enqueue()}
-
-
-class Desk:
-    """One provider's door with everything behind it in memory."""
-
-    def __init__(self, name: str, *secrets: str) -> None:
-        self.sampler: Sampler = sampler(name)
-        self.keys: Keys = self.sampler.make_keys()
-        self.source = Source(name=name, provider=name, options=self.sampler.OPTIONS)
-        self.sqs = FakeSqs()
-        pem = getattr(self.sampler, "certificate", lambda _: "")(self.keys)
-        self.door = Door(
-            sources={name: self.source},
-            secrets=Secrets(FakeSecrets(**{name: list(secrets) or [self.keys.secret]}), "secret"),
-            queue=Queue(client=self.sqs, url="queue"),
-            keyed=OpenKeyed(),  # type: ignore[arg-type]
-            fetcher=FakeFetcher(pem),  # type: ignore[arg-type]
-            max_body_bytes=4_000_000,
-            telemetry=Telemetry("receive"),
-        )
-
-    def body(self) -> bytes:
-        samples = list(self.sampler.SAMPLES.values())[: self.sampler.BATCH]
-        return self.sampler.body(samples)
-
-    def signed(self, body: bytes | None = None, at: datetime = NOW) -> tuple[bytes, dict[str, str]]:
-        sealed, headers = signed(self.sampler, self.body() if body is None else body, self.keys, at)
-        # Postal signs twice, and the older signature may stand in for the newer: leave one to tamper with.
-        headers.pop("X-Postal-Signature", None)
-        return sealed, headers
-
-    def post(self, body: bytes, headers: dict[str, str], *, base64_body: bool = False) -> Answer:
-        event = {
-            "requestContext": {"http": {"method": "POST"}},
-            "pathParameters": {"source": self.source.name},
-            "headers": headers,
-            "isBase64Encoded": base64_body,
-            "body": base64.b64encode(body).decode() if base64_body else body.decode(),
-        }
-        return receive(Request.from_api_gateway(event, received_at=NOW), self.door)
 
 
 @pytest.fixture
