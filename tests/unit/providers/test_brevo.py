@@ -10,7 +10,7 @@ from local.samples.brevo import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.brevo import TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "request": "processed",
@@ -41,8 +41,8 @@ def changed(name: str, **change: Any) -> Event:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("brevo")
+def endpoint() -> Endpoint:
+    return Endpoint("brevo")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -113,16 +113,16 @@ def test_an_address_in_other_letters_is_the_same_event() -> None:
     ],
     ids=["object", "array", "events", "items"],
 )
-def test_one_event_comes_in_four_wrappings(desk: Desk, body: str) -> None:
-    assert desk.post_signed(body.encode()).status == 200
-    assert desk.queued == [SAMPLES["click"]]
+def test_one_event_comes_in_four_wrappings(endpoint: Endpoint, body: str) -> None:
+    assert endpoint.post_signed(body.encode()).status == 200
+    assert endpoint.queued == [SAMPLES["click"]]
 
 
-def test_a_batch_of_five_hundred_is_one_request(desk: Desk) -> None:
+def test_a_batch_of_five_hundred_is_one_request(endpoint: Endpoint) -> None:
     batch = [{**SAMPLES["opened"], "ts_epoch": 1767225602000 + number} for number in range(500)]
 
-    assert desk.post_signed(json.dumps(batch).encode()).status == 200
-    assert desk.queued == batch
+    assert endpoint.post_signed(json.dumps(batch).encode()).status == 200
+    assert endpoint.queued == batch
 
 
 @pytest.mark.parametrize("name", ["delivered", "click"])

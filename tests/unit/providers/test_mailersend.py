@@ -12,7 +12,7 @@ from local.samples.mailersend import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mailersend import PUBLIC_TEST_SECRET, TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "sent": "processed",
@@ -42,8 +42,8 @@ def signature_of(body: bytes, secret: str) -> str:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("mailersend")
+def endpoint() -> Endpoint:
+    return Endpoint("mailersend")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -65,32 +65,32 @@ def test_what_is_not_about_a_mail_is_other(kind: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["Signature", "X-MailerSend-Signature"])
-def test_the_signature_has_two_names(desk: Desk, header: str) -> None:
-    body = desk.sampler.body([SAMPLES["sent"]])
+def test_the_signature_has_two_names(endpoint: Endpoint, header: str) -> None:
+    body = endpoint.sampler.body([SAMPLES["sent"]])
 
-    assert desk.post(body, {header: signature_of(body, desk.keys.secret)}).status == 200
+    assert endpoint.post(body, {header: signature_of(body, endpoint.keys.secret)}).status == 200
 
 
 @pytest.mark.parametrize("secrets", [[PUBLIC_TEST_SECRET], [PUBLIC_TEST_SECRET, "a secret of our own"]], ids=len)
 def test_the_published_secret_is_never_accepted(secrets: list[str]) -> None:
-    desk = Desk("mailersend", keys=Keys(secret="", signer=PUBLIC_TEST_SECRET), secrets=secrets)
+    endpoint = Endpoint("mailersend", keys=Keys(secret="", signer=PUBLIC_TEST_SECRET), secrets=secrets)
 
-    answer = desk.post_samples("unknown")
+    answer = endpoint.post_samples("unknown")
 
-    assert (answer.status, desk.sqs.bodies) == (401, [])
+    assert (answer.status, endpoint.sqs.bodies) == (401, [])
 
 
 def test_beside_the_published_secret_a_real_one_still_works() -> None:
-    desk = Desk("mailersend", keys=Keys(secret="", signer="real"), secrets=[PUBLIC_TEST_SECRET, "real"])
+    endpoint = Endpoint("mailersend", keys=Keys(secret="", signer="real"), secrets=[PUBLIC_TEST_SECRET, "real"])
 
-    assert desk.post_samples("sent").status == 200
+    assert endpoint.post_samples("sent").status == 200
 
 
-def test_slashes_are_signed_as_they_are_escaped(desk: Desk) -> None:
-    body = desk.sampler.body([{**SAMPLES["clicked"], "url": "https://example.org"}]).replace(b"/", b"\\/")
+def test_slashes_are_signed_as_they_are_escaped(endpoint: Endpoint) -> None:
+    body = endpoint.sampler.body([{**SAMPLES["clicked"], "url": "https://example.org"}]).replace(b"/", b"\\/")
 
-    assert desk.post_signed(body).status == 200
-    assert desk.post(body.replace(b"\\/", b"/"), desk.sign(body)[1]).status == 401
+    assert endpoint.post_signed(body).status == 200
+    assert endpoint.post(body.replace(b"\\/", b"/"), endpoint.sign(body)[1]).status == 401
 
 
 def test_the_time_is_the_activitys_and_not_the_webhooks() -> None:

@@ -14,7 +14,7 @@ from local.samples.mailgun import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mailgun import SUPPRESSED_CODES
-from tests.support.desk import NOW, Desk, meaning, read
+from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {
     "accepted": "processed",
@@ -55,8 +55,8 @@ def request(signature: Raw, event: Raw) -> bytes:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("mailgun")
+def endpoint() -> Endpoint:
+    return Endpoint("mailgun")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -138,70 +138,70 @@ def test_a_rejected_message_names_its_recipient_only_in_its_to_header(to: str, r
     assert event.reason == "bad content"
 
 
-def test_a_sub_account_is_proven_by_its_parents_signature(desk: Desk) -> None:
-    child, parent = triple("another key"), triple(desk.keys.secret)
+def test_a_sub_account_is_proven_by_its_parents_signature(endpoint: Endpoint) -> None:
+    child, parent = triple("another key"), triple(endpoint.keys.secret)
     signature = {**child, "parent-signature": parent["signature"]}
 
-    assert desk.post(request(signature, SAMPLES["opened"]), {}).status == 200
-    assert desk.post(request(child, SAMPLES["opened"]), {}).status == 401
-    assert desk.post(request({**child, "parent-signature": "00"}, SAMPLES["opened"]), {}).status == 401
+    assert endpoint.post(request(signature, SAMPLES["opened"]), {}).status == 200
+    assert endpoint.post(request(child, SAMPLES["opened"]), {}).status == 401
+    assert endpoint.post(request({**child, "parent-signature": "00"}, SAMPLES["opened"]), {}).status == 401
 
 
 @pytest.mark.parametrize(
     ("late", "status"), [(timedelta(hours=8, minutes=30), 200), (timedelta(hours=9, minutes=1), 401)]
 )
-def test_a_retry_repeats_the_stamp_of_the_first_attempt(desk: Desk, late: timedelta, status: int) -> None:
-    body = request(triple(desk.keys.secret, at=NOW), SAMPLES["complained"])
+def test_a_retry_repeats_the_stamp_of_the_first_attempt(endpoint: Endpoint, late: timedelta, status: int) -> None:
+    body = request(triple(endpoint.keys.secret, at=NOW), SAMPLES["complained"])
 
-    assert desk.post(body, {}, received_at=NOW + late).status == status
+    assert endpoint.post(body, {}, received_at=NOW + late).status == status
 
 
-def test_a_retry_has_the_same_claim_and_the_same_hash(desk: Desk) -> None:
-    body = request(triple(desk.keys.secret), SAMPLES["complained"])
+def test_a_retry_has_the_same_claim_and_the_same_hash(endpoint: Endpoint) -> None:
+    body = request(triple(endpoint.keys.secret), SAMPLES["complained"])
 
-    desk.post(body, {})
-    desk.post(body, {}, received_at=NOW + timedelta(hours=1))
+    endpoint.post(body, {})
+    endpoint.post(body, {}, received_at=NOW + timedelta(hours=1))
 
-    first, retried = desk.envelopes
+    first, retried = endpoint.envelopes
     assert (first["claim_key"], first["request_hash"]) == (retried["claim_key"], retried["request_hash"])
 
 
-def test_a_stolen_token_under_another_event_has_the_same_claim_but_another_hash(desk: Desk) -> None:
-    stolen = triple(desk.keys.secret)
+def test_a_stolen_token_under_another_event_has_the_same_claim_but_another_hash(endpoint: Endpoint) -> None:
+    stolen = triple(endpoint.keys.secret)
 
-    desk.post(request(stolen, SAMPLES["delivered"]), {})
-    desk.post(request(stolen, SAMPLES["complained"]), {})
+    endpoint.post(request(stolen, SAMPLES["delivered"]), {})
+    endpoint.post(request(stolen, SAMPLES["complained"]), {})
 
-    first, forged = desk.envelopes
+    first, forged = endpoint.envelopes
     assert first["claim_key"] == forged["claim_key"]
     assert first["request_hash"] != forged["request_hash"]
 
 
-def test_another_token_is_another_claim(desk: Desk) -> None:
+def test_another_token_is_another_claim(endpoint: Endpoint) -> None:
     for token in ("a" * 50, "b" * 50):
-        desk.post(request(triple(desk.keys.secret, token=token), SAMPLES["opened"]), {})
+        endpoint.post(request(triple(endpoint.keys.secret, token=token), SAMPLES["opened"]), {})
 
-    first, second = desk.envelopes
+    first, second = endpoint.envelopes
     assert first["claim_key"] != second["claim_key"]
 
 
 @pytest.mark.parametrize("gone", ["timestamp", "token", "signature"])
-def test_each_part_of_the_signature_is_needed(desk: Desk, gone: str) -> None:
-    signature = {name: value for name, value in triple(desk.keys.secret).items() if name != gone}
+def test_each_part_of_the_signature_is_needed(endpoint: Endpoint, gone: str) -> None:
+    signature = {name: value for name, value in triple(endpoint.keys.secret).items() if name != gone}
 
-    assert desk.post(request(signature, SAMPLES["opened"]), {}).status == 401
-
-
-def test_a_genuine_request_without_an_event_is_malformed(desk: Desk) -> None:
-    body = json.dumps({"signature": triple(desk.keys.secret)}).encode()
-
-    assert desk.post(body, {}).status == 400
+    assert endpoint.post(request(signature, SAMPLES["opened"]), {}).status == 401
 
 
-def test_the_signature_is_not_kept(desk: Desk) -> None:
-    desk.post(request(triple(desk.keys.secret), SAMPLES["opened"]), {})
+def test_a_genuine_request_without_an_event_is_malformed(endpoint: Endpoint) -> None:
+    body = json.dumps({"signature": triple(endpoint.keys.secret)}).encode()
 
-    assert desk.queued == [SAMPLES["opened"]]
+    assert endpoint.post(body, {}).status == 400
+
+
+def test_the_signature_is_not_kept(endpoint: Endpoint) -> None:
+    endpoint.post(request(triple(endpoint.keys.secret), SAMPLES["opened"]), {})
+
+    assert endpoint.queued == [SAMPLES["opened"]]
 
 
 def form(*pairs: tuple[str, str]) -> bytes:
@@ -227,12 +227,12 @@ LEGACY = (("recipient", "Ann@Example.com"), ("Message-Id", "<m-1@example.org>"),
     ],
     ids=lambda value: str(value),
 )
-def test_form_posts_are_read(desk: Desk, fields: dict[str, str], means: str) -> None:
-    body = form(*LEGACY, *fields.items(), *triple(desk.keys.secret).items())
+def test_form_posts_are_read(endpoint: Endpoint, fields: dict[str, str], means: str) -> None:
+    body = form(*LEGACY, *fields.items(), *triple(endpoint.keys.secret).items())
 
-    answer = desk.post(body, {"Content-Type": "application/x-www-form-urlencoded"})
+    answer = endpoint.post(body, {"Content-Type": "application/x-www-form-urlencoded"})
 
-    (raw,) = desk.queued
+    (raw,) = endpoint.queued
     event = read("mailgun", raw)
     assert answer.status == 200
     assert meaning(event) == means
@@ -240,29 +240,29 @@ def test_form_posts_are_read(desk: Desk, fields: dict[str, str], means: str) -> 
     assert event.occurred_at == NOW
 
 
-def test_user_variables_of_a_form_post_stand_in_for_nothing(desk: Desk) -> None:
-    genuine = triple(desk.keys.secret)
+def test_user_variables_of_a_form_post_stand_in_for_nothing(endpoint: Endpoint) -> None:
+    genuine = triple(endpoint.keys.secret)
     before = (("timestamp", "1"), ("token", "mine"), ("signature", "mine"))
     after = (("event", "delivered"), ("recipient", "bob@example.com"), ("id", "order-17"))
     body = form(("event", "complained"), *LEGACY, *before, *after, *genuine.items())
 
-    assert desk.post(body, {}).status == 200
+    assert endpoint.post(body, {}).status == 200
 
-    (raw,) = desk.queued
+    (raw,) = endpoint.queued
     event = read("mailgun", raw)
     assert (meaning(event), event.recipient, event.occurred_at) == ("complained stop", "ann@example.com", NOW)
     assert event.event_id == f"mailgun:complained:{genuine['token']}:{genuine['timestamp']}"
     assert "signature" not in raw
 
 
-def test_two_form_posts_of_one_second_are_told_apart_by_their_tokens(desk: Desk) -> None:
+def test_two_form_posts_of_one_second_are_told_apart_by_their_tokens(endpoint: Endpoint) -> None:
     for token in ("a" * 50, "b" * 50):
-        signature = triple(desk.keys.secret, token=token)
-        desk.post(form(("event", "clicked"), *LEGACY, *signature.items()), {})
+        signature = triple(endpoint.keys.secret, token=token)
+        endpoint.post(form(("event", "clicked"), *LEGACY, *signature.items()), {})
 
-    assert len({read("mailgun", raw).event_id for raw in desk.queued}) == 2
+    assert len({read("mailgun", raw).event_id for raw in endpoint.queued}) == 2
 
 
 @pytest.mark.parametrize("body", [b"", b"a", b"a=1&&", b"\xff", b"[1]", b'{"signature":[]}'], ids=ascii)
-def test_what_holds_no_signature_is_not_verified(desk: Desk, body: bytes) -> None:
-    assert desk.post(body, {}).status == 401
+def test_what_holds_no_signature_is_not_verified(endpoint: Endpoint, body: bytes) -> None:
+    assert endpoint.post(body, {}).status == 401

@@ -9,7 +9,7 @@ from local.samples.mailjet import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mailjet import STOPPING_BLOCKS, TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     # Mailjet's word for what the recipient's server has accepted.
@@ -34,8 +34,8 @@ def changed(name: str, **change: Any) -> Event:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("mailjet")
+def endpoint() -> Endpoint:
+    return Endpoint("mailjet")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -78,20 +78,20 @@ def test_a_bounce_stops_the_address_if_it_is_hard_or_mailjet_blocks_it(
 @pytest.mark.parametrize(
     "body", [json.dumps(SAMPLES["click"]), json.dumps([SAMPLES["click"]])], ids=["version 1", "version 2"]
 )
-def test_one_event_is_an_object_or_an_array(desk: Desk, body: str) -> None:
-    assert desk.post_signed(body.encode()).status == 200
-    assert desk.queued == [SAMPLES["click"]]
+def test_one_event_is_an_object_or_an_array(endpoint: Endpoint, body: str) -> None:
+    assert endpoint.post_signed(body.encode()).status == 200
+    assert endpoint.queued == [SAMPLES["click"]]
 
 
-def test_a_group_of_several_kinds_is_one_request(desk: Desk) -> None:
-    assert desk.post_samples("sent", "open", "hard bounce").body == {"events": 3}
+def test_a_group_of_several_kinds_is_one_request(endpoint: Endpoint) -> None:
+    assert endpoint.post_samples("sent", "open", "hard bounce").body == {"events": 3}
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, 19421777835146491, 2**63 - 1])
-def test_a_number_beyond_a_float_is_exact(desk: Desk, number: int) -> None:
-    desk.post_signed(json.dumps({**SAMPLES["sent"], "MessageID": number}).encode())
+def test_a_number_beyond_a_float_is_exact(endpoint: Endpoint, number: int) -> None:
+    endpoint.post_signed(json.dumps({**SAMPLES["sent"], "MessageID": number}).encode())
 
-    (raw,) = desk.queued
+    (raw,) = endpoint.queued
     assert read("mailjet", raw).message_id == str(number)
 
 

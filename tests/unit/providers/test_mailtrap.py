@@ -10,7 +10,7 @@ from local.samples.mailtrap import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mailtrap import TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "delivery": "delivered",
@@ -31,8 +31,8 @@ def changed(name: str, **change: Any) -> Event:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("mailtrap")
+def endpoint() -> Endpoint:
+    return Endpoint("mailtrap")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -60,11 +60,11 @@ def test_an_event_without_what_makes_it_one_is_unparseable(gone: str) -> None:
         changed("open", **{gone: None})
 
 
-def test_a_batch_is_cut_into_its_events(desk: Desk) -> None:
-    assert desk.post_samples(*SAMPLES).body == {"events": len(SAMPLES)}
-    assert desk.queued == list(SAMPLES.values())
+def test_a_batch_is_cut_into_its_events(endpoint: Endpoint) -> None:
+    assert endpoint.post_samples(*SAMPLES).body == {"events": len(SAMPLES)}
+    assert endpoint.queued == list(SAMPLES.values())
 
 
 @pytest.mark.parametrize("body", [{}, {"events": {}}, {"events": [5]}, [], [SAMPLES["open"]]], ids=str)
-def test_a_genuine_body_without_an_array_of_events_is_malformed(desk: Desk, body: Any) -> None:
-    assert desk.post_signed(json.dumps(body).encode()).status == 400
+def test_a_genuine_body_without_an_array_of_events_is_malformed(endpoint: Endpoint, body: Any) -> None:
+    assert endpoint.post_signed(json.dumps(body).encode()).status == 400

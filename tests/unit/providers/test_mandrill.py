@@ -14,7 +14,7 @@ from local.samples.mandrill import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mandrill import SYNC, TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "send": "processed",
@@ -46,8 +46,8 @@ def signature_of(url: str, form: dict[str, str], key: str) -> str:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("mandrill")
+def endpoint() -> Endpoint:
+    return Endpoint("mandrill")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -95,29 +95,29 @@ def test_an_event_without_what_makes_it_one_is_unparseable(gone: str) -> None:
 
 
 def test_the_head_request_at_creation_is_answered_before_there_is_a_key() -> None:
-    desk = Desk("mandrill", secrets=["a key of another webhook"], options={})
+    endpoint = Endpoint("mandrill", secrets=["a key of another webhook"], options={})
 
-    answer = desk.post(b"", {}, method="HEAD")
+    answer = endpoint.post(b"", {}, method="HEAD")
 
-    assert (answer.status, desk.sqs.bodies) == (200, [])
+    assert (answer.status, endpoint.sqs.bodies) == (200, [])
 
 
 @pytest.mark.parametrize("body", [b"mandrill_events=%5B%5D", b"mandrill_events=[]"])
 def test_the_empty_batch_at_creation_is_answered_before_there_is_a_key(body: bytes) -> None:
-    desk = Desk("mandrill", secrets=["a key of another webhook"])
+    endpoint = Endpoint("mandrill", secrets=["a key of another webhook"])
 
-    answer = desk.post(body, {"X-Mandrill-Signature": "whatever"})
+    answer = endpoint.post(body, {"X-Mandrill-Signature": "whatever"})
 
-    assert (answer.status, desk.sqs.bodies) == (200, [])
+    assert (answer.status, endpoint.sqs.bodies) == (200, [])
 
 
 @pytest.mark.parametrize("body", [b"mandrill_events=%5B%7B%7D%5D", b"mandrill_events=%5B%5D&x=1", b""], ids=ascii)
-def test_nothing_but_the_empty_batch_passes_without_a_signature(desk: Desk, body: bytes) -> None:
-    assert desk.post(body, {}).status == 401
+def test_nothing_but_the_empty_batch_passes_without_a_signature(endpoint: Endpoint, body: bytes) -> None:
+    assert endpoint.post(body, {}).status == 401
 
 
-def test_only_head_and_post_are_answered(desk: Desk) -> None:
-    assert desk.post(b"", {}, method="GET").status == 405
+def test_only_head_and_post_are_answered(endpoint: Endpoint) -> None:
+    assert endpoint.post(b"", {}, method="GET").status == 405
 
 
 @pytest.mark.parametrize(
@@ -130,57 +130,57 @@ def test_only_head_and_post_are_answered(desk: Desk) -> None:
     ],
 )
 def test_the_url_is_signed_exactly_as_it_is_configured(url: str) -> None:
-    desk = Desk("mandrill", options={"url": url})
+    endpoint = Endpoint("mandrill", options={"url": url})
     form = {"mandrill_events": json.dumps([SAMPLES["click"]])}
-    body, key = urlencode(form).encode(), desk.keys.signer
+    body, key = urlencode(form).encode(), endpoint.keys.signer
 
-    assert desk.post(body, {"X-Mandrill-Signature": signature_of(url, form, key)}).status == 200
+    assert endpoint.post(body, {"X-Mandrill-Signature": signature_of(url, form, key)}).status == 200
     other = signature_of(str(sampler.OPTIONS["url"]), form, key)
-    assert desk.post(body, {"X-Mandrill-Signature": other}).status == 401
+    assert endpoint.post(body, {"X-Mandrill-Signature": other}).status == 401
 
 
 @pytest.mark.parametrize("options", [{}, {"url": None}, {"url": 5}], ids=str)
 def test_without_the_url_nobody_is_verified(options: dict[str, Any]) -> None:
-    desk = Desk("mandrill", options=options)
+    endpoint = Endpoint("mandrill", options=options)
 
-    assert desk.post_samples("click").status == 401
+    assert endpoint.post_samples("click").status == 401
 
 
 @pytest.mark.parametrize("text", ["a b", "a+b", "a/b", "a\\/b", "50%", "é🙂", "a&b=c;d", 'x"y'], ids=ascii)
 @pytest.mark.parametrize("encode", [quote, lambda value: quote(value, safe="/:"), lambda v: urlencode({"": v})[1:]])
-def test_the_decoded_value_is_what_is_signed_however_it_was_encoded(desk: Desk, text: str, encode: Any) -> None:
+def test_the_decoded_value_is_what_is_signed_however_it_was_encoded(endpoint: Endpoint, text: str, encode: Any) -> None:
     events = json.dumps([{**SAMPLES["click"], "url": text}], ensure_ascii=False).replace("/", "\\/")
-    signature = signature_of(str(sampler.OPTIONS["url"]), {"mandrill_events": events}, desk.keys.signer)
+    signature = signature_of(str(sampler.OPTIONS["url"]), {"mandrill_events": events}, endpoint.keys.signer)
 
-    answer = desk.post(f"mandrill_events={encode(events)}".encode(), {"X-Mandrill-Signature": signature})
+    answer = endpoint.post(f"mandrill_events={encode(events)}".encode(), {"X-Mandrill-Signature": signature})
 
     assert answer.status == 200
-    assert desk.queued[0]["url"] == json.loads(events)[0]["url"]
+    assert endpoint.queued[0]["url"] == json.loads(events)[0]["url"]
 
 
-def test_the_fields_of_the_form_are_signed_in_their_order_of_name(desk: Desk) -> None:
+def test_the_fields_of_the_form_are_signed_in_their_order_of_name(endpoint: Endpoint) -> None:
     form = {"zeta": "1", "mandrill_events": json.dumps([SAMPLES["open"]]), "alpha": "2"}
-    signature = signature_of(str(sampler.OPTIONS["url"]), form, desk.keys.signer)
+    signature = signature_of(str(sampler.OPTIONS["url"]), form, endpoint.keys.signer)
 
-    assert desk.post(urlencode(form).encode(), {"X-Mandrill-Signature": signature}).status == 200
+    assert endpoint.post(urlencode(form).encode(), {"X-Mandrill-Signature": signature}).status == 200
 
 
-def test_the_key_for_trying_out_is_not_accepted_unless_it_is_a_secret_of_the_source(desk: Desk) -> None:
+def test_the_key_for_trying_out_is_not_accepted_unless_it_is_a_secret_of_the_source(endpoint: Endpoint) -> None:
     form = {"mandrill_events": json.dumps([SAMPLES["open"]])}
     signature = signature_of(str(sampler.OPTIONS["url"]), form, "test-webhook")
 
-    assert desk.post(urlencode(form).encode(), {"X-Mandrill-Signature": signature}).status == 401
+    assert endpoint.post(urlencode(form).encode(), {"X-Mandrill-Signature": signature}).status == 401
 
 
 @pytest.mark.parametrize("events", ["", "5", "[5]", "{", "null"])
-def test_a_genuine_form_without_an_array_of_events_is_malformed(desk: Desk, events: str) -> None:
+def test_a_genuine_form_without_an_array_of_events_is_malformed(endpoint: Endpoint, events: str) -> None:
     form = {"mandrill_events": events}
-    signature = signature_of(str(sampler.OPTIONS["url"]), form, desk.keys.signer)
+    signature = signature_of(str(sampler.OPTIONS["url"]), form, endpoint.keys.signer)
 
-    assert desk.post(urlencode(form).encode(), {"X-Mandrill-Signature": signature}).status == 400
+    assert endpoint.post(urlencode(form).encode(), {"X-Mandrill-Signature": signature}).status == 400
 
 
-def test_a_genuine_form_of_other_fields_is_malformed(desk: Desk) -> None:
-    signature = signature_of(str(sampler.OPTIONS["url"]), {"a": "1"}, desk.keys.signer)
+def test_a_genuine_form_of_other_fields_is_malformed(endpoint: Endpoint) -> None:
+    signature = signature_of(str(sampler.OPTIONS["url"]), {"a": "1"}, endpoint.keys.signer)
 
-    assert desk.post(b"a=1", {"X-Mandrill-Signature": signature}).status == 400
+    assert endpoint.post(b"a=1", {"X-Mandrill-Signature": signature}).status == 400

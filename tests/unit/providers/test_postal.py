@@ -10,7 +10,7 @@ from local.samples.postal import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.postal import TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "MessageSent": "delivered",
@@ -35,8 +35,8 @@ def about(name: str, **change: Any) -> Event:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("postal")
+def endpoint() -> Endpoint:
+    return Endpoint("postal")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -86,29 +86,29 @@ def test_an_event_without_what_makes_it_one_is_unparseable(gone: str) -> None:
         read("postal", {**SAMPLES["MessageLoaded"], gone: None})
 
 
-def test_an_older_server_signs_with_sha_1_only(desk: Desk) -> None:
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["MessageSent"]]))
+def test_an_older_server_signs_with_sha_1_only(endpoint: Endpoint) -> None:
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["MessageSent"]]))
 
-    assert desk.post(body, {OLDER: headers[OLDER]}).status == 200
-    assert desk.post(body, {NEWER: headers[NEWER]}).status == 200
-    assert desk.post(body, headers).status == 200
-
-
-def test_the_older_signature_does_not_make_up_for_a_wrong_newer_one(desk: Desk) -> None:
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["MessageSent"]]))
-
-    assert desk.post(body, {**headers, NEWER: headers[OLDER]}).status == 401
+    assert endpoint.post(body, {OLDER: headers[OLDER]}).status == 200
+    assert endpoint.post(body, {NEWER: headers[NEWER]}).status == 200
+    assert endpoint.post(body, headers).status == 200
 
 
-def test_each_signature_has_its_own_digest(desk: Desk) -> None:
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["MessageSent"]]))
+def test_the_older_signature_does_not_make_up_for_a_wrong_newer_one(endpoint: Endpoint) -> None:
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["MessageSent"]]))
 
-    assert desk.post(body, {OLDER: headers[NEWER]}).status == 401
+    assert endpoint.post(body, {**headers, NEWER: headers[OLDER]}).status == 401
+
+
+def test_each_signature_has_its_own_digest(endpoint: Endpoint) -> None:
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["MessageSent"]]))
+
+    assert endpoint.post(body, {OLDER: headers[NEWER]}).status == 401
 
 
 def test_a_key_in_pem_is_a_key() -> None:
-    keys = Desk("postal").keys
+    keys = Endpoint("postal").keys
     public = load_pem_private_key(keys.signer.encode(), None).public_key()
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
-    assert Desk("postal", keys=keys, secrets=["not a key", pem]).post_samples("MessageSent").status == 200
+    assert Endpoint("postal", keys=keys, secrets=["not a key", pem]).post_samples("MessageSent").status == 200

@@ -9,7 +9,7 @@ from local.samples.postmark import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.postmark import BOUNCES, RECORDS, SUPPRESSIONS, TRACE_HEADER
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "bounce HardBounce": "bounced/hard stop",
@@ -131,12 +131,12 @@ def test_the_trace_is_the_same_on_every_retry_and_tells_events_apart(name: str) 
 
 
 def test_the_trace_travels_with_the_event() -> None:
-    desk = Desk("postmark")
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["Click"]]))
+    endpoint = Endpoint("postmark")
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["Click"]]))
 
-    desk.post(body, headers)
+    endpoint.post(body, headers)
 
-    assert desk.envelopes[0]["headers"] == {TRACE_HEADER: headers["X-PM-Webhook-Trace-Id"]}
+    assert endpoint.envelopes[0]["headers"] == {TRACE_HEADER: headers["X-PM-Webhook-Trace-Id"]}
 
 
 @pytest.mark.parametrize("name", ["bounce HardBounce", "SpamComplaint"])

@@ -9,7 +9,7 @@ from local.samples.resend import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.resend import NEVER_SENT, TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "email.scheduled": "processed",
@@ -44,8 +44,8 @@ def about(name: str, **change: Any) -> Event:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("resend")
+def endpoint() -> Endpoint:
+    return Endpoint("resend")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -80,12 +80,12 @@ def test_the_id_is_only_in_the_header() -> None:
         changed("email.sent", headers={})
 
 
-def test_the_id_travels_with_the_event(desk: Desk) -> None:
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["email.sent"]]))
+def test_the_id_travels_with_the_event(endpoint: Endpoint) -> None:
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["email.sent"]]))
 
-    desk.post(body, headers)
+    endpoint.post(body, headers)
 
-    assert desk.envelopes[0]["headers"] == {"svix-id": headers["svix-id"]}
+    assert endpoint.envelopes[0]["headers"] == {"svix-id": headers["svix-id"]}
 
 
 @pytest.mark.parametrize(
@@ -140,26 +140,26 @@ def test_the_reason_is_the_most_telling_one(name: str, reason: str) -> None:
     assert changed(name).reason == reason
 
 
-def test_the_names_of_the_specification_are_understood_as_well(desk: Desk) -> None:
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["email.sent"]]))
+def test_the_names_of_the_specification_are_understood_as_well(endpoint: Endpoint) -> None:
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["email.sent"]]))
     renamed = {name.replace("svix-", "webhook-"): value for name, value in headers.items()}
 
-    assert desk.post(body, renamed).status == 200
-    assert desk.envelopes[0]["headers"] == {"webhook-id": headers["svix-id"]}
+    assert endpoint.post(body, renamed).status == 200
+    assert endpoint.envelopes[0]["headers"] == {"webhook-id": headers["svix-id"]}
 
 
 @pytest.mark.parametrize("name", ["svix-id", "svix-timestamp", "svix-signature"])
-def test_the_two_sets_of_names_cannot_be_mixed(desk: Desk, name: str) -> None:
-    body, headers = desk.sign(desk.sampler.body([SAMPLES["email.sent"]]))
+def test_the_two_sets_of_names_cannot_be_mixed(endpoint: Endpoint, name: str) -> None:
+    body, headers = endpoint.sign(endpoint.sampler.body([SAMPLES["email.sent"]]))
     headers[name.replace("svix-", "webhook-")] = headers.pop(name)
 
-    assert desk.post(body, headers).status == 401
+    assert endpoint.post(body, headers).status == 401
 
 
-def test_an_id_with_a_dot_could_hide_where_it_ends(desk: Desk) -> None:
-    body, headers = desk.sign(b'1767225600.{"type":"email.sent"}')
+def test_an_id_with_a_dot_could_hide_where_it_ends(endpoint: Endpoint) -> None:
+    body, headers = endpoint.sign(b'1767225600.{"type":"email.sent"}')
     stamp = headers["svix-timestamp"]
 
-    assert desk.post(body, headers).status == 400
+    assert endpoint.post(body, headers).status == 400
     moved = {**headers, "svix-id": f"{headers['svix-id']}.{stamp}", "svix-timestamp": "1767225600"}
-    assert desk.post(b'{"type":"email.sent"}', moved, received_at=datetime(2026, 1, 1, tzinfo=UTC)).status == 401
+    assert endpoint.post(b'{"type":"email.sent"}', moved, received_at=datetime(2026, 1, 1, tzinfo=UTC)).status == 401

@@ -10,7 +10,7 @@ from local.samples.sparkpost import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.sparkpost import HARD_CLASSES, SOFT_CLASSES, TYPES
-from tests.support.desk import Desk, meaning, read
+from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
     "injection": "processed",
@@ -47,8 +47,8 @@ def changed(name: str, **change: Any) -> Event:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk("sparkpost")
+def endpoint() -> Endpoint:
+    return Endpoint("sparkpost")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -103,32 +103,32 @@ def test_the_recipient_is_lower_case_under_either_name() -> None:
 
 
 @pytest.mark.parametrize("body", [b'[{"msys":{}}]', b'[{"msys":{}},{"msys":{}}]', b"[]"], ids=ascii)
-def test_a_batch_that_only_asks_is_answered_and_holds_nothing(desk: Desk, body: bytes) -> None:
-    answer = desk.post_signed(body)
+def test_a_batch_that_only_asks_is_answered_and_holds_nothing(endpoint: Endpoint, body: bytes) -> None:
+    answer = endpoint.post_signed(body)
 
-    assert (answer.status, answer.body, desk.sqs.bodies) == (200, {"events": 0}, [])
+    assert (answer.status, answer.body, endpoint.sqs.bodies) == (200, {"events": 0}, [])
 
 
-def test_an_empty_wrapping_among_events_is_passed_over(desk: Desk) -> None:
+def test_an_empty_wrapping_among_events_is_passed_over(endpoint: Endpoint) -> None:
     body = json.dumps([{"msys": {}}, {"msys": SAMPLES["open"], "cust": 1}]).encode()
 
-    assert desk.post_signed(body).status == 200
-    assert desk.queued == [SAMPLES["open"]]
+    assert endpoint.post_signed(body).status == 200
+    assert endpoint.queued == [SAMPLES["open"]]
 
 
-def test_what_is_no_event_among_events_is_set_aside_and_not_lost(desk: Desk) -> None:
+def test_what_is_no_event_among_events_is_set_aside_and_not_lost(endpoint: Endpoint) -> None:
     body = json.dumps([{"msys": SAMPLES["open"]}, {"odd": 1}, {"msys": None}]).encode()
 
-    assert desk.post_signed(body).status == 200
-    assert desk.queued == [SAMPLES["open"], {"odd": 1}, {"msys": None}]
-    for raw in desk.queued[1:]:
+    assert endpoint.post_signed(body).status == 200
+    assert endpoint.queued == [SAMPLES["open"], {"odd": 1}, {"msys": None}]
+    for raw in endpoint.queued[1:]:
         with pytest.raises(UnparseableEvent):
             read("sparkpost", raw)
 
 
 @pytest.mark.parametrize("body", [b"{}", b'[{"odd":1}]', b'{"msys":[]}', b"5", b"nonsense", b""], ids=ascii)
-def test_what_is_no_batch_at_all_is_malformed(desk: Desk, body: bytes) -> None:
-    assert desk.post_signed(body).status == 400
+def test_what_is_no_batch_at_all_is_malformed(endpoint: Endpoint, body: bytes) -> None:
+    assert endpoint.post_signed(body).status == 400
 
 
 @pytest.mark.parametrize("gone", ["type", "timestamp"])

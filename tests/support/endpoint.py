@@ -1,0 +1,121 @@
+"""One provider's door with everything behind it in memory, and what an event means in a few words."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from local.samples import Keys, Raw, sampler, signed
+from mailfold.errors import FetchFailed
+from mailfold.events import Event
+from mailfold.queue import Queue
+from mailfold.request import Request, Source
+from mailfold.secrets import Secrets
+from mailfold.steps.receive import Answer, Door, receive
+from mailfold.telemetry import Telemetry
+from tests.support.fakes import FakeSecretsManager, FakeSqs
+from tests.support.origins import parse
+
+NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+
+
+class FakeFetcher:
+    """Serves one certificate, remembers what was asked for, and can be cut off."""
+
+    def __init__(self, certificate: str = "") -> None:
+        self._certificate = certificate
+        self.certificates: list[str] = []
+        self.confirmed: list[str] = []
+        self.cut_off = False
+
+    def certificate(self, url: str) -> str:
+        self.certificates.append(url)
+        return self._answer(self._certificate)
+
+    def get(self, url: str) -> str:
+        self.confirmed.append(url)
+        return self._answer("")
+
+    def _answer(self, text: str) -> str:
+        if self.cut_off:
+            raise FetchFailed("the provider's host did not answer")
+        return text
+
+
+class FreshKeyed:
+    """Lets every key through, as a table does that has seen none of them."""
+
+    def once(self, key: str, request_hash: str, enqueue: Any) -> tuple[int, Mapping[str, int]]:
+        return 200, {"events": enqueue()}
+
+
+class Endpoint:
+    """The source `main` of a provider, and the provider's own side of it."""
+
+    def __init__(
+        self,
+        provider: str,
+        *,
+        keys: Keys | None = None,
+        secrets: Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.sampler = sampler(provider)
+        self.keys = keys or self.sampler.make_keys()
+        self.sqs = FakeSqs()
+        self.fetcher = FakeFetcher(getattr(self.sampler, "certificate", lambda keys: "")(self.keys))
+        source = Source(name="main", provider=provider, options=self.sampler.OPTIONS if options is None else options)
+        self._door = Door(
+            sources={"main": source},
+            secrets=Secrets(FakeSecretsManager({"main": list(secrets) or [self.keys.secret]}), "secret"),
+            queue=Queue(client=self.sqs, url="queue"),
+            keyed=FreshKeyed(),  # type: ignore[arg-type]
+            fetcher=self.fetcher,  # type: ignore[arg-type]
+            max_body_bytes=4_000_000,
+            telemetry=Telemetry("receive"),
+        )
+
+    def sign(self, body: bytes, *, at: datetime = NOW) -> tuple[bytes, dict[str, str]]:
+        """Return a request as the provider would send it."""
+        return signed(self.sampler, body, self.keys, at)
+
+    def post(
+        self, body: bytes, headers: Mapping[str, str], *, method: str = "POST", received_at: datetime = NOW
+    ) -> Answer:
+        """Hand a request in."""
+        lowered = {name.lower(): value for name, value in headers.items()}
+        request = Request(source_name="main", method=method, headers=lowered, body=body, received_at=received_at)
+        return receive(request, self._door)
+
+    def post_signed(self, body: bytes, *, at: datetime = NOW, received_at: datetime = NOW) -> Answer:
+        """Hand a genuine request in."""
+        return self.post(*self.sign(body, at=at), received_at=received_at)
+
+    def post_samples(self, *names: str) -> Answer:
+        """Hand these samples in, in one genuine request."""
+        return self.post_signed(self.sampler.body([dict(self.sampler.SAMPLES[name]) for name in names]))
+
+    @property
+    def envelopes(self) -> list[dict[str, Any]]:
+        """What stands on the queue."""
+        return [json.loads(body) for body in self.sqs.bodies]
+
+    @property
+    def queued(self) -> list[Raw]:
+        """The raw events on the queue."""
+        return [event for envelope in self.envelopes for event in envelope["events"]]
+
+
+def meaning(event: Event) -> str:
+    """Say what an event means: `bounced/hard stop`, `unsubscribed stop in list:7`, `opened by a machine`."""
+    words = [f"{event.type}/{event.bounce_class}" if event.bounce_class else str(event.type)]
+    words += [str(event.effect)] if event.effect else []
+    words += [f"in {event.scope}"] if event.scope else []
+    words += ["by a machine"] if event.machine else []
+    return " ".join(words)
+
+
+def read(provider: str, raw: Raw, *, headers: Mapping[str, str] | None = None) -> Event:
+    """Read a raw event of one recipient."""
+    (event,) = parse(provider, raw, headers=headers)
+    return event
