@@ -7,7 +7,7 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration infra e2e synth bench deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos synth bench deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,7 +21,7 @@ run: setup ## run the whole pipeline on this machine (RESET=1 starts anew)
 demo: setup ## send signed, duplicated, shuffled and forged traffic to the running stack, then audit it
 	@$(PY) -m local.demo $(DEMO)
 
-test: lint types contracts unit integration infra e2e ## everything CI runs
+test: lint types contracts unit integration property infra e2e ## everything CI runs
 
 pr: test ## what a pull request must pass
 
@@ -41,11 +41,20 @@ unit: setup ## no network, no database
 integration: setup ## on a real Postgres
 	@$(PY) -m pytest tests/integration
 
+property: setup ## random histories, flawed processors, killed workers: the short form
+	@$(PY) -m pytest tests/property tests/chaos
+
 infra: setup ## template assertions, cfn-lint, cdk-nag
 	@$(PY) -m pytest tests/infra
 
 e2e: setup ## the deployed template on the local stack
 	@$(PY) -m pytest tests/e2e
+
+prove: setup ## random histories, the long form (PROVE=--help for its options)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.property.prove $(PROVE)
+
+chaos: setup ## 200,000 events while workers are killed and Postgres is stopped (CHAOS=--help for its options)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.load $(CHAOS)
 
 synth: setup ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
