@@ -139,6 +139,32 @@ def test_the_trace_travels_with_the_event() -> None:
     assert endpoint.envelopes[0]["headers"] == {TRACE_HEADER: headers["X-PM-Webhook-Trace-Id"]}
 
 
+@pytest.mark.parametrize(
+    ("secret", "headers", "status"),
+    [
+        ("basic:user:pass:word", {"Authorization": "Basic dXNlcjpwYXNzOndvcmQ="}, 200),
+        ("basic:user:pass:word", {"Authorization": "basic  dXNlcjpwYXNzOndvcmQ= "}, 200),
+        ("basic:user:pass", {"Authorization": "Bearer user:pass"}, 401),
+        ("bearer:t0ken", {"Authorization": "Bearer t0ken"}, 200),
+        ("bearer:t0ken", {"Authorization": "t0ken"}, 401),
+        ("header:X-Hook: s3cret", {"X-Hook": "s3cret"}, 200),
+        ("header:X-Hook:s3cret", {"X-Hook": "S3cret"}, 401),
+        ("header:X-Hook:s3cret", {}, 401),
+        ("header:X-Hook: ", {}, 401),
+        ("header:X-Hook: ", {"X-Hook": ""}, 401),
+        ("header:", {"": ""}, 401),
+        ("basic:", {"Authorization": "Basic "}, 401),
+        ("bearer:", {"Authorization": "Bearer "}, 401),
+        ("s3cret", {"Authorization": "s3cret"}, 401),
+    ],
+    ids=str,
+)
+def test_a_credential_is_sent_where_its_secret_says(secret: str, headers: dict[str, str], status: int) -> None:
+    endpoint = Endpoint("postmark", secrets=[secret])
+
+    assert endpoint.post(endpoint.sampler.body([SAMPLES["Click"]]), headers).status == status
+
+
 @pytest.mark.parametrize("name", ["bounce HardBounce", "SpamComplaint"])
 def test_a_bounce_has_an_id_of_its_own_whatever_the_trace(name: str) -> None:
     assert changed(name).event_id == changed(name, headers={TRACE_HEADER: "trace-1"}).event_id

@@ -70,9 +70,9 @@ def prove_credential(*, secrets: Sequence[str], headers: Mapping[str, str]) -> P
 def _credential_matches(secret: str, headers: Mapping[str, str]) -> bool:
     scheme, _, rest = secret.partition(":")
     if scheme == "header":
-        name, _, value = rest.partition(":")
-        sent = headers.get(name.strip().lower(), "")
-        return bool(value) and hmac.compare_digest(_bytes(value.strip()), _bytes(sent))
+        name, _, value = (part.strip() for part in rest.partition(":"))
+        sent = headers.get(name.lower(), "")
+        return bool(value) and hmac.compare_digest(_bytes(value), _bytes(sent))
     given_scheme, _, given = headers.get("authorization", "").strip().partition(" ")
     if not rest or given_scheme.lower() != scheme:
         return False
@@ -122,10 +122,11 @@ def _key_bytes(secret: str) -> bytes:
     """Return the bytes of a prefixed base64 secret; its padding is optional."""
     text = secret.removeprefix("whsec_").removeprefix("whpk_")
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except ValueError:
-        # A secret that is not base64 was pasted wrongly; nothing can match it, and an empty key must not.
-        return os.urandom(32)
+        key = b""
+    # A secret that is not base64, or holds nothing, was pasted wrongly; anybody could sign with an empty key.
+    return key or os.urandom(32)
 
 
 def prove_ecdsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str) -> Proof:
