@@ -8,6 +8,8 @@ from typing import Any
 from local.samples import Keys, Raw, sampler, signed
 from mailfold.errors import FetchFailed
 from mailfold.events import Event
+from mailfold.providers import REGISTRY
+from mailfold.providers.base import Origin
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
@@ -64,9 +66,10 @@ class Endpoint:
         self.keys = keys or self.sampler.make_keys()
         self.sqs = FakeSqs()
         self.fetcher = FakeFetcher(getattr(self.sampler, "certificate", lambda keys: "")(self.keys))
-        source = Source(name="main", provider=provider, options=self.sampler.OPTIONS if options is None else options)
+        settings = self.sampler.OPTIONS if options is None else options
+        self.source = Source(name="main", provider=provider, options=settings)
         self._door = Door(
-            sources={"main": source},
+            sources={"main": self.source},
             secrets=Secrets(FakeSecretsManager({"main": list(secrets) or [self.keys.secret]}), "secret"),
             queue=Queue(client=self.sqs, url="queue"),
             keyed=FreshKeyed(),  # type: ignore[arg-type]
@@ -104,6 +107,12 @@ class Endpoint:
     def queued(self) -> list[Raw]:
         """The raw events on the queue."""
         return [event for envelope in self.envelopes for event in envelope["events"]]
+
+    def read(self, raw: Raw) -> Event:
+        """Read a raw event of one recipient as it came with the newest envelope."""
+        origin = Origin(source=self.source, received_at=NOW, headers=self.envelopes[-1]["headers"])
+        (event,) = REGISTRY[self.source.provider].parse(raw, origin)
+        return event
 
 
 def meaning(event: Event) -> str:

@@ -25,19 +25,31 @@ def split_configured(body: bytes, source: Source) -> list[Raw]:
     return as_events(found)
 
 
+def split_keyed(body: bytes, source: Source) -> list[Raw]:
+    """Cut a body likewise; its key names one event, and several only where the settings say that they are to be."""
+    events = split_configured(body, source)
+    if len(events) > 1 and "events" not in source.options:
+        raise MalformedPayload("several events under one key, which the source's settings do not announce")
+    return events
+
+
 def parse_configured(
     raw: Raw, origin: Origin, *, provider: str, defaults: Mapping[str, str], native_id: str | None = None
 ) -> list[Event]:
     """Read one event through the pointers of the source's settings, or the provider's own where it has some."""
-    pointers = {**defaults, **{name: origin.source.options[name] for name in POINTERS if name in origin.source.options}}
+    options = origin.source.options
+    pointers = {**defaults, **{name: options[name] for name in POINTERS if name in options}}
     read = {name: _text(look_up(raw, str(pointer))) for name, pointer in pointers.items()}
     kind = read.get("type") or "unknown"
-    event_type, bounce_class = configured_type(origin.source.options.get("types"), kind)
-    # Ids of different senders may be alike, so the source is part of them.
-    identity = native_id or read.get("id") or f"body-{canonical_digest(raw)}"
+    event_type, bounce_class = configured_type(options.get("types"), kind)
+    identity = read.get("id") or f"body-{canonical_digest(raw)}"
+    if native_id:
+        # A request's own id is also its event's, unless it may hold several.
+        identity = f"{native_id}:{identity}" if "events" in options else native_id
     stamp = read.get("time")
     return [
         Event(
+            # Ids of different senders may be alike, so the source is part of them.
             event_id=f"{provider}:{origin.source.name}:{identity}",
             source=origin.source.name,
             provider=provider,
@@ -76,7 +88,7 @@ def look_up(document: Any, pointer: str) -> Any:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(document, Mapping):
             document = document.get(name)
-        elif isinstance(document, list) and name.isdigit() and int(name) < len(document):
+        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
             document = document[int(name)]
         else:
             return None
