@@ -10,9 +10,9 @@ from mailfold.providers.base import (
     Origin,
     Provider,
     address_of,
+    as_events,
     canonical_digest,
     object_of,
-    objects_of,
     require,
     text_of,
     time_of,
@@ -71,7 +71,13 @@ def split(body: bytes, source: Source) -> list[Raw]:
         raise MalformedPayload("the body is JSON but not an object")
     if "events_by_user" not in parsed:
         return [{name: value for name, value in parsed.items() if name != "auth"}]
-    return [event for user in objects_of(parsed, "events_by_user") for event in objects_of(user, "events")]
+    return [event for user in _array(parsed, "events_by_user") for event in _array(user, "events")]
+
+
+def _array(raw: Raw, name: str) -> list[Raw]:
+    if not isinstance(raw.get(name), list):
+        raise MalformedPayload(f"the body is JSON but has no array {name}")
+    return as_events(raw[name])
 
 
 def parse(raw: Raw, origin: Origin) -> list[Event]:
