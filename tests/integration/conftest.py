@@ -79,15 +79,17 @@ class Workshop:
 
     def __init__(self, url: str) -> None:
         self.database = WatchedDatabase(url)
+        #: How much time is left whenever somebody asks.
+        self.remaining_ms: Callable[[], int] = lambda: 60_000
 
-    def process(self, *records: Record, publish: bool = True, remaining_ms: int = 60_000) -> Outcome:
+    def process(self, *records: Record, publish: bool = True) -> Outcome:
         """Fold a batch."""
         bench = Bench(
             database=self.database,
             sources=SOURCES,
             topics=TOPICS,
             publish=publish,
-            remaining_ms=lambda: remaining_ms,
+            remaining_ms=self.remaining_ms,
             telemetry=Telemetry("process"),
         )
         return process(records, bench)

@@ -76,6 +76,16 @@ class Staged:
         self.letters.append(_letter(one, kind, reason, raw))
         self.counts[one.envelope.claim_key].dead += 1
 
+    def bury(self, record: Record, kind: str, reason: str) -> None:
+        """Keep a whole record that nobody can read."""
+        self.letters.append(_record_letter(record, kind, reason))
+        self.other_counts.append(Counts(source=None, dead=1))
+
+    def fail(self, record: Record, surprise: Exception) -> None:
+        """Leave a record to a later delivery."""
+        self.failed.append(record)
+        self.failure = type(surprise).__name__
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnitOfWork:
@@ -112,8 +122,12 @@ class UnitOfWork:
             try:
                 opened.append(self._open_one(record))
             except NotAnEnvelope as reason:
-                staged.letters.append(_record_letter(record, reason.kind, str(reason)))
-                staged.other_counts.append(Counts(source=None, dead=1))
+                staged.bury(record, reason.kind, str(reason))
+            except Exception as surprise:
+                if record.receive_count < QUARANTINE_AFTER:
+                    staged.fail(record, surprise)
+                else:
+                    staged.bury(record, "unexpected", traceback.format_exc())
         return opened
 
     def _open_one(self, record: Record) -> Opened:
@@ -170,8 +184,7 @@ class UnitOfWork:
                 staged.set_aside(one, reason.kind, str(reason), raw)
             except Exception as surprise:
                 if one.record.receive_count < QUARANTINE_AFTER:
-                    staged.failed.append(one.record)
-                    staged.failure = type(surprise).__name__
+                    staged.fail(one.record, surprise)
                     return
                 staged.set_aside(one, "unexpected", traceback.format_exc(), raw)
             else:
@@ -184,7 +197,8 @@ class UnitOfWork:
     def _fold_each(self, tx: Transaction, staged: Staged) -> set[str]:
         stored: set[str] = set()
         folded: list[tuple[Opened, Event]] = []
-        for one, event in staged.events:
+        # In the order of the statement for all, so that of several contents of one event the same one is stored.
+        for one, event in sorted(staged.events, key=lambda pair: (pair[1].event_id, pair[1].fingerprint)):
             tx.execute("savepoint one_event")
             try:
                 stored |= batch.fold(tx, [event], publish=self.publish)
