@@ -86,11 +86,16 @@ def test_a_file_that_was_changed_after_it_was_applied_is_refused(store: Any, mon
         apply_migrations(store.owner)
 
 
-def test_a_database_newer_than_the_package_is_refused(store: Any) -> None:
+def test_a_database_newer_than_the_package_is_left_alone_so_that_a_deploy_can_roll_back(store: Any) -> None:
     store.rows("insert into schema_migrations (version, name, digest) values (9999, '9999_future.sql', 'd')")
+    store.rows("revoke select on email_events from mailfold_process")
 
-    with pytest.raises(MigrationError, match="9999"):
-        apply_migrations(store.owner)
+    applied = apply_migrations(store.owner)
+
+    assert applied == []
+    granted = store.value("select has_table_privilege('mailfold_process', 'email_events', 'select')")
+    store.rows("grant select on email_events to mailfold_process")
+    assert granted is False
 
 
 def test_a_migration_that_fails_leaves_nothing(empty: Database, monkeypatch: pytest.MonkeyPatch) -> None:

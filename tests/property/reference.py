@@ -33,7 +33,8 @@ def expected(facts: Iterable[Fact], mark: str) -> Tables:
         except UnparseableEvent:
             letters.add(digest(fact.source, "unparseable", dumps(raw)))
     contents = {(event.event_id, event.fingerprint): event for event in events}
-    kept = {event_id: min(fp for known, fp in contents if known == event_id) for event_id, _ in contents}
+    # Of several contents the first by fingerprint is kept: sorted backwards, it is the last to be written here.
+    kept = dict(sorted(contents, reverse=True))
     for (event_id, fingerprint), event in contents.items():
         if kept[event_id] != fingerprint:
             letters.add(digest(event.source, "conflict", f"{event_id}:{fingerprint}"))

@@ -53,21 +53,21 @@ def apply_migrations(database: Database) -> list[str]:
         tx.execute(_LOCK)
         tx.execute(_LEDGER)
         known = {int(row[0]): str(row[1]) for row in tx.execute("select version, digest from schema_migrations")}
-        _refuse_drift(known)
-        for migration in migrations():
-            if migration.version not in known:
-                _apply(tx, migration)
-                applied.append(migration.name)
-        tx.execute(query("roles"))
+        ours = {migration.version: migration for migration in migrations()}
+        _refuse_edited(known, ours)
+        # A deploy that is rolled back calls the older package on the newer schema: it must leave it as it is.
+        if known.keys() <= ours.keys():
+            for migration in ours.values():
+                if migration.version not in known:
+                    _apply(tx, migration)
+                    applied.append(migration.name)
+            tx.execute(query("roles"))
     return applied
 
 
-def _refuse_drift(known: dict[int, str]) -> None:
-    ours = {migration.version: migration for migration in migrations()}
+def _refuse_edited(known: dict[int, str], ours: dict[int, Migration]) -> None:
     for version, digest in known.items():
-        if version not in ours:
-            raise MigrationError(f"the database is at migration {version}, which this package does not know")
-        if ours[version].digest != digest:
+        if version in ours and ours[version].digest != digest:
             raise MigrationError(f"{ours[version].name} was changed after it was applied")
 
 
