@@ -10,17 +10,20 @@ import pytest
 from local.assembly import synthesise
 from local.database import connect
 from local.state import Stack, read_stack
-from tests.e2e.support import LocalRun, await_that
+from tests.e2e.support import LocalRun
 
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRun]:
     """The running stack's process."""
     run = LocalRun(tmp_path_factory.mktemp("stack") / "state")
-    run.start()
-    yield run
-    assert run.end(signal.SIGTERM) == 0
-    await_that(lambda: not run.processes())
+    try:
+        run.start()
+        yield run
+        assert run.end(signal.SIGTERM) == 0
+        assert run.processes() == []
+    finally:
+        run.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """A local stack as a child process, and ways to wait for what it does."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -55,6 +56,12 @@ class LocalRun:
         self.process.send_signal(number)
         self.process.communicate(timeout=60)
         return self.process.returncode
+
+    def clear(self) -> None:
+        """Leave nothing running, whatever a test has come to."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[str]":
         """Start one of the local tools against this state folder."""

@@ -152,7 +152,7 @@ def test_prune_deletes_what_is_past_its_window(
     stack: Stack, database: pg8000.native.Connection, rows: Callable[[str], list[Any]]
 ) -> None:
     old, marker = insert_old_event(database), new_marker()
-    send(stack, made(stack, "sendgrid", marker))
+    assert send(stack, made(stack, "sendgrid", marker)) == 200
     await_that(lambda: rows(marker))
 
     answer = client("lambda", stack.aws_endpoint).invoke(FunctionName=stack.functions["prune"])
