@@ -283,7 +283,7 @@ def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, E
             reason=CONFLICT[1],
             source=loser.source,
             provider=loser.provider,
-            raw=dumps(loser.raw),
+            raw=_text(loser.raw, otherwise=str(loser.raw)),
             received_at=loser.received_at,
             identity=f"{loser.event_id}:{loser.fingerprint}",
         )
