@@ -1,0 +1,87 @@
+"""NUL and lone surrogates: legal in JSON, refused by Postgres, and stored all the same without loss."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from local.samples.ses import SAMPLES
+from mailfold.jsontext import restore_raw
+from tests.support.records import envelope, notification, raw, record
+
+ODD = "a\x00b\ud800c\udfffd"
+POISONED: dict[str, dict[str, Any]] = {
+    "value": raw("a", reason=ODD),
+    "nested value": raw("a", deep=[{"x": [ODD]}]),
+    "key": {**raw("a"), ODD: 1},
+    "id": raw(ODD),
+    "type": raw("a", ODD),
+    "recipient": raw("a", "bounce", bounce_type="Permanent", recipient=f"{ODD}@example.com"),
+    "message id": raw("a", message_id=ODD),
+    "bounce type": raw("a", "bounce", bounce_type=ODD),
+    "NUL alone": raw("a", reason="\x00"),
+    "surrogate pair the wrong way round": raw("a", reason="\udc00\ud800"),
+}
+
+
+@pytest.mark.parametrize("name", POISONED)
+def test_what_postgres_cannot_hold_is_stored_without_loss(workshop: Any, store: Any, name: str) -> None:
+    outcome = workshop.process(record(envelope(POISONED[name], raw("neighbour"))))
+
+    assert outcome.failed == []
+    assert store.value("select count(*) from dead_letters") == 0
+    payloads = [payload for [payload] in store.rows("select payload from email_events order by received_at, event_id")]
+    assert len(payloads) == 2
+    assert POISONED[name] in [restore_raw(payload) for payload in payloads]
+
+
+@pytest.mark.parametrize("name", POISONED)
+def test_a_redelivery_of_it_is_a_duplicate(workshop: Any, store: Any, name: str) -> None:
+    workshop.process(record(envelope(POISONED[name])))
+
+    outcome = workshop.process(record(envelope(POISONED[name], raw("other"))))
+
+    assert [(counts.new, counts.duplicate, counts.conflict) for counts in outcome.counts] == [(1, 1, 0)]
+
+
+def test_two_ids_that_look_alike_once_stored_stay_two(workshop: Any, store: Any) -> None:
+    workshop.process(record(envelope(raw("a\x00"), raw("a\ud800"), raw("a\ufffd"))))
+
+    assert store.value("select count(*) from email_events") == 3
+
+
+def test_a_character_beyond_the_basic_plane_is_nothing_odd(workshop: Any, store: Any) -> None:
+    event = raw("a", reason="😀 \\ud800 \\u0000 é")
+
+    workshop.process(record(envelope(event)))
+
+    assert store.value("select payload from email_events") in (event, json.dumps(event, separators=(",", ":")))
+    assert restore_raw(store.value("select payload from email_events")) == event
+    assert store.value("select reason from email_events") == "😀 \\ud800 \\u0000 é"
+
+
+def test_a_notification_with_odd_characters_in_its_message_and_id_is_stored(workshop: Any, store: Any) -> None:
+    event = copy.deepcopy(SAMPLES["permanent bounce"])
+    event["bounce"]["bouncedRecipients"] = [{"emailAddress": f"{ODD}@example.com", "diagnosticCode": ODD}]
+    event["bounce"]["feedbackId"] = ODD
+    event["mail"][ODD] = ODD
+    body = notification(event, message_id=ODD)
+
+    outcomes = [workshop.process(record(body)), workshop.process(record(body, receive_count=2))]
+
+    assert [outcome.failed for outcome in outcomes] == [[], []]
+    assert restore_raw(store.value("select payload from email_events")) == event
+    assert store.value("select recipient from email_events") == "a\ufffdb\ufffdc\ufffdd@example.com"
+    assert store.value("select count(*) from suppressed") == 1
+
+
+def test_a_dead_letter_keeps_them_as_they_were_written(workshop: Any, store: Any) -> None:
+    unparseable = {"type": "x", ODD: ODD}
+    no_envelope = json.dumps({"neither": ODD})
+
+    workshop.process(record(envelope(unparseable)), record(no_envelope))
+
+    letters = dict(store.rows("select kind, raw from dead_letters"))
+    assert json.loads(letters["unparseable"]) == unparseable
+    assert letters["not_an_envelope"] == no_envelope
