@@ -5,6 +5,7 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from types import FrameType
 
@@ -19,7 +20,7 @@ from local.keys import local_keys, secret_value
 from local.options import Options, read_options
 from local.postgres import PostgresServer
 from local.state import Stack, StateFolder
-from local.whereabouts import deployed_functions, describe, http_sources
+from local.whereabouts import DeployedFunction, deployed_functions, describe, http_sources
 
 OWNER = "mailfold_owner"
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -74,6 +75,13 @@ class Runner:
         )
         parts.callback(logs.move)
         self.say(f"schema migrated: {self._invoke(functions['migrate'].name)}")
+        stack = self._publish(outputs, functions)
+        self.say("ready")
+        print(_greeting(stack, self.folder), flush=True)
+        return logs
+
+    def _publish(self, outputs: Mapping[str, str], functions: Mapping[str, DeployedFunction]) -> Stack:
+        """Give the deployed stack its secrets and tell others where it is."""
         keys = local_keys(self.folder.keys, http_sources(functions))
         stack = describe(
             endpoint=self.emulator.endpoint,
@@ -85,9 +93,7 @@ class Runner:
         secrets = client("secretsmanager", self.emulator.endpoint)
         secrets.put_secret_value(SecretId=stack.secret_id, SecretString=secret_value(keys))
         self.folder.publish(stack)
-        self.say("ready")
-        print(_greeting(stack, self.folder), flush=True)
-        return logs
+        return stack
 
     def _create_database(self) -> None:
         """Make what RDS would have made: the master user, who is no superuser there either, and the database."""
