@@ -33,7 +33,7 @@ types: setup ## mypy, strict
 	@.venv/bin/mypy
 
 contracts: setup ## imports go one way
-	@.venv/bin/lint-imports --no-timing
+	@PYTHONPATH=$(PACKAGE):. .venv/bin/lint-imports --no-logo
 
 unit: setup ## no network, no database
 	@$(PY) -m pytest tests/unit

@@ -4,9 +4,9 @@ import base64
 import contextlib
 import hashlib
 import hmac
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from secrets import token_bytes
 
 from mailfold.errors import VerificationError
 
@@ -126,7 +126,7 @@ def _key_bytes(secret: str) -> bytes:
     except ValueError:
         key = b""
     # A secret that is not base64, or holds nothing, was pasted wrongly; anybody could sign with an empty key.
-    return key or os.urandom(32)
+    return key or token_bytes(32)
 
 
 def prove_ecdsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str) -> Proof:
