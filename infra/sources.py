@@ -61,6 +61,22 @@ def _check_source(key: str, source: object, providers: Collection[str] | None) -
     if providers is not None and source["provider"] not in providers:
         known = ", ".join(sorted(providers))
         raise SettingsError(f"{key}.provider must be one of {known}, not {json.dumps(source['provider'])}.")
+    if providers is not None:
+        _check_options(key, source)
+
+
+def _check_options(key: str, source: Source) -> None:
+    """Let the provider itself refuse settings that could never work."""
+    from mailfold.errors import SettingsError as Unusable
+    from mailfold.providers import REGISTRY
+    from mailfold.request import Source as Configured
+
+    provider = REGISTRY.get(source["provider"])
+    if provider is not None and provider.check is not None:
+        try:
+            provider.check(Configured(name=key, provider=source["provider"], options=source))
+        except Unusable as error:
+            raise SettingsError(f"{error}.") from error
 
 
 def known_providers() -> Collection[str] | None:

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -37,7 +37,7 @@ from tests.property.reference import actual, expected
 
 SOURCE = "sesmetric"
 EVENTS_PER_ENVELOPE = 20
-RECORDS_PER_BATCH = 3
+RECORDS_PER_BATCH = 5
 #: What the stack sets; a record that is received more often would be in the dead-letter queue.
 MAX_RECEIVES = 40
 SOURCES = {SOURCE: Source(name=SOURCE, provider=SOURCE)}
@@ -140,7 +140,9 @@ class Tally:
 
     kills: int = 0
     restarts: int = 0
+    #: Batches that were answered, and those of them that were rolled back and came again.
     batches: int = 0
+    rolled_back: int = 0
 
 
 def run(
@@ -155,25 +157,31 @@ def run(
     progress = Progress("load", len(batches))
     done = 0
     while done < len(batches):
-        for worker in crew:
-            if not worker.batch and (batch := queue.take()):
-                worker.start(batch, load, queue.receives)
-        done += _hear(crew, queue, tally)
-        progress.reach(done)
-        share = done / len(batches)
-        if tally.kills < kills * share or (share < 1 and rng.random() < 0.02 and tally.kills < kills):
-            time.sleep(rng.uniform(0, 0.02))
-            place = rng.randrange(len(crew))
-            queue.give_back(crew[place].kill())
-            crew[place] = Worker(url)
-            tally.kills += 1
+        # A little ahead of the work, so that the last of both still finds some.
+        share = min(1.0, (done + len(crew)) / len(batches))
+        for place, worker in enumerate(crew):
+            if worker.batch or not (batch := queue.take()):
+                continue
+            worker.start(batch, load, queue.receives)
+            if tally.kills < kills * share:
+                _into_the_work(rng)
+                queue.give_back(worker.kill())
+                crew[place] = Worker(url)
+                tally.kills += 1
         if tally.restarts < restarts * share:
             server.stop(mode="immediate")
             server.start()
             tally.restarts += 1
+        done += _hear(crew, queue, tally)
+        progress.reach(done)
     for worker in crew:
         worker.kill()
     return queue, tally
+
+
+def _into_the_work(rng: Random) -> None:
+    """Let a worker get somewhere with its batch, which takes it some ten milliseconds."""
+    time.sleep(rng.uniform(0, 0.015))
 
 
 def _hear(crew: list[Worker], queue: Queue, tally: Tally) -> int:
@@ -186,6 +194,7 @@ def _hear(crew: list[Worker], queue: Queue, tally: Tally) -> int:
         except (EOFError, ConnectionResetError):
             continue
         tally.batches += 1
+        tally.rolled_back += bool(failed)
         done += not failed
         queue.give_back(failed)
         worker.batch = ()
@@ -223,7 +232,7 @@ def chaos(*, events: int, kills: int, restarts: int, seed: int, workers: int = 4
         queue, tally = run(load, server, kills=kills, restarts=restarts, workers=workers, rng=rng)
         found = _audit_when_up(load, owner, queue)
         owner.close()
-    return {"kills": tally.kills, "restarts": tally.restarts, "batches": tally.batches, **found}
+    return {**asdict(tally), **found}
 
 
 def _audit_when_up(load: Load, owner: Database, queue: Queue) -> dict[str, Any]:

@@ -57,10 +57,16 @@ def test_the_fingerprint_sees_what_the_provider_said(change: dict[str, object]) 
 def test_a_time_that_is_only_our_clock_is_not_part_of_the_fingerprint() -> None:
     first_at, again_at = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC)
 
-    first = replace(EVENT, occurred_at=first_at, received_at=first_at)
-    again = replace(EVENT, occurred_at=again_at, received_at=again_at)
+    first = replace(EVENT, occurred_at=first_at, received_at=first_at, dated=False)
+    again = replace(EVENT, occurred_at=again_at, received_at=again_at, dated=False)
 
     assert first.fingerprint == again.fingerprint
+
+
+def test_a_stated_time_counts_even_where_it_is_the_time_of_arrival() -> None:
+    at_once = replace(EVENT, received_at=EVENT.occurred_at)
+
+    assert at_once.fingerprint == EVENT.fingerprint
 
 
 def test_an_event_cannot_be_changed() -> None:

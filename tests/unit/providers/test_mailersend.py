@@ -10,9 +10,10 @@ import pytest
 from local.samples import Keys
 from local.samples.mailersend import SAMPLES
 from mailfold.errors import UnparseableEvent
-from mailfold.events import Event
+from mailfold.events import Effect, Event
 from mailfold.providers.mailersend import PUBLIC_TEST_SECRET, TYPES
 from tests.support.endpoint import Endpoint, meaning, read
+from tests.support.origins import parse
 
 MEANINGS = {
     "sent": "processed",
@@ -72,12 +73,28 @@ def test_the_signature_has_two_names(endpoint: Endpoint, header: str) -> None:
 
 
 @pytest.mark.parametrize("secrets", [[PUBLIC_TEST_SECRET], [PUBLIC_TEST_SECRET, "a secret of our own"]], ids=len)
-def test_the_published_secret_is_never_accepted(secrets: list[str]) -> None:
+@pytest.mark.parametrize("sample", ["unknown", "hard_bounced"])
+def test_the_published_secret_lets_a_webhook_be_saved_and_nothing_in(secrets: list[str], sample: str) -> None:
     endpoint = Endpoint("mailersend", keys=Keys(secret="", signer=PUBLIC_TEST_SECRET), secrets=secrets)
 
-    answer = endpoint.post_samples("unknown")
+    answer = endpoint.post_samples(sample)
 
-    assert (answer.status, endpoint.sqs.bodies) == (401, [])
+    assert (answer.status, endpoint.sqs.bodies) == (200, [])
+
+
+def test_payload_version_2_is_read_too() -> None:
+    data = {
+        "id": "a1",
+        "type": "hard_bounced",
+        "created_at": "2026-01-01T00:00:05Z",
+        "meta": {"reason": "no such user"},
+    }
+    raw = {"type": "activity.hard_bounced", "data": {**data, "message_id": "m2", "recipient": "Bob@Example.com"}}
+
+    (event,) = parse("mailersend", raw)
+
+    assert (event.message_id, event.recipient, event.effect) == ("m2", "bob@example.com", Effect.STOP)
+    assert event.reason == "no such user"
 
 
 def test_beside_the_published_secret_a_real_one_still_works() -> None:

@@ -89,6 +89,9 @@ def _sources() -> dict[str, Source]:
         if not isinstance(provider, str) or provider not in REGISTRY:
             raise SettingsError(f"SOURCES: {name} names no known provider; known are {', '.join(sorted(REGISTRY))}")
         sources[name] = Source(name=name, provider=provider, options=options)
+        check = REGISTRY[provider].check
+        if check is not None:
+            check(sources[name])
     return sources
 
 

@@ -51,6 +51,8 @@ class Provider:
     certificate_url: Callable[[Request, Sequence[str]], str] | None = None
     #: What must be fetched to confirm a subscription that a verified request asks for, pinned likewise.
     confirm_url: Callable[[Request], str | None] | None = None
+    #: Refuse source settings that could never work, with a sentence, at synth and at start.
+    check: Callable[[Source], None] | None = None
     #: The answer that makes this provider send again.
     busy_status: int = 503
     #: Request headers that parse needs, lower case.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mailfold.errors import VerificationError
+from mailfold.errors import SettingsError, VerificationError
 from mailfold.events import Event, Raw
 from mailfold.providers.base import Origin, Provider
-from mailfold.providers.mapping import parse_configured, split_configured
+from mailfold.providers.mapping import check_configured, parse_configured, split_configured
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
@@ -18,6 +18,18 @@ ENCODINGS = {"hex", "base64"}
 TOLERANCE_S = 300
 
 DEFAULTS = {"id": "/id", "type": "/type"}
+
+
+def check(source: Source) -> None:
+    """Refuse settings with which no request could ever be verified or read."""
+    known = ("signature_header", "prefix", "algorithm", "encoding", "timestamp_header", "tolerance_s")
+    check_configured(source, *known)
+    options = source.options
+    if options.get("algorithm", "sha256") not in ALGORITHMS or options.get("encoding", "hex") not in ENCODINGS:
+        raise SettingsError(f"the source {source.name}: algorithm is sha256 or sha512, encoding is hex or base64")
+    tolerance_s = options.get("tolerance_s", TOLERANCE_S)
+    if isinstance(tolerance_s, bool) or not isinstance(tolerance_s, int) or tolerance_s <= 0:
+        raise SettingsError(f"the source {source.name}: tolerance_s must be a whole number of seconds")
 
 
 def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
@@ -49,4 +61,4 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS)
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_configured, parse=parse)
+PROVIDER = Provider(name=NAME, verify=verify, split=split_configured, parse=parse, check=check)

@@ -42,13 +42,25 @@ TYPES = {
 BOUNCE_CLASSES = {"soft_bounced": BounceClass.SOFT, "hard_bounced": BounceClass.HARD}
 
 
+def probe(request: Request) -> bool:
+    """Recognise the test by which MailerSend tries a URL when a webhook is saved: signed with the public secret."""
+    try:
+        prove_hmac(secrets=[PUBLIC_TEST_SECRET], message=(request.body,), signature=_signature(request))
+    except VerificationError:
+        return False
+    return True
+
+
 def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
     """Check the hex HMAC-SHA256 over the raw body; the vendor's documents give its header two names."""
-    signature = request.headers.get("signature") or request.header("x-mailersend-signature")
     usable = [secret for secret in secrets if secret != PUBLIC_TEST_SECRET]
     if not usable:
         raise VerificationError
-    return prove_hmac(secrets=usable, message=(request.body,), signature=signature)
+    return prove_hmac(secrets=usable, message=(request.body,), signature=_signature(request))
+
+
+def _signature(request: Request) -> str:
+    return request.headers.get("signature") or request.header("x-mailersend-signature")
 
 
 def parse(raw: Raw, origin: Origin) -> list[Event]:
@@ -68,15 +80,21 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             type=event_type,
             bounce_class=bounce_class,
             effect=effect_of(event_type, bounce_class),
-            message_id=text_of(object_of(email, "message"), "id"),
-            recipient=address_of(text_of(object_of(email, "recipient"), "email")),
+            message_id=text_of(object_of(email, "message"), "id") or text_of(data, "message_id"),
+            recipient=_recipient(data, email),
             # Only where there is no activity does the outer time, at which the webhook was made, say anything.
             occurred_at=time_of(data.get("created_at") or raw.get("created_at")),
             received_at=origin.received_at,
-            reason=text_of(morph, "reason", "readable_reason"),
+            reason=text_of(morph, "reason", "readable_reason") or text_of(object_of(data, "meta"), "reason"),
             raw=raw,
         )
     ]
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse)
+def _recipient(data: Raw, email: Raw) -> str | None:
+    """Return the recipient, which payloads of version 2.0 no longer nest."""
+    nested = text_of(object_of(email, "recipient"), "email") or text_of(object_of(data, "recipient"), "email")
+    return address_of(nested or text_of(data, "recipient", "email"))
+
+
+PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, probe=probe)

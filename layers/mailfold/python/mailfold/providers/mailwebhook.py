@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mailfold.errors import VerificationError
 from mailfold.events import Event, Raw
 from mailfold.providers.base import Origin, Provider
-from mailfold.providers.mapping import parse_configured, split_keyed
+from mailfold.providers.mapping import check_configured, parse_configured, split_keyed
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
@@ -50,4 +50,6 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS, native_id=native_id)
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_keyed, parse=parse, key=key, headers=KEY_HEADERS)
+PROVIDER = Provider(
+    name=NAME, check=check_configured, verify=verify, split=split_keyed, parse=parse, key=key, headers=KEY_HEADERS
+)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import parse_qsl
 
-from mailfold.errors import MalformedPayload, VerificationError
+from mailfold.errors import MalformedPayload, SettingsError, VerificationError
 from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
 from mailfold.fold import effect_of
 from mailfold.jsontext import loads
@@ -39,6 +39,12 @@ SYNC: dict[str, tuple[EventType, Effect | None]] = {
     "blacklist/change": (EventType.DROPPED, Effect.STOP),
     "blacklist/remove": (EventType.RESUBSCRIBED, Effect.LIFT),
 }
+
+
+def check(source: Source) -> None:
+    """Refuse a source without the URL that every signature covers."""
+    if not str(source.options.get("url", "")).startswith("https://"):
+        raise SettingsError(f'the source {source.name} needs "url": the https address that Mandrill was given')
 
 
 def probe(request: Request) -> bool:
@@ -133,4 +139,4 @@ def _sync(raw: Raw, origin: Origin) -> Event:
     )
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, probe=probe)
+PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, probe=probe, check=check)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mailfold.errors import MalformedPayload
+from mailfold.errors import MalformedPayload, SettingsError
 from mailfold.events import BounceClass, Event, EventType, Raw
 from mailfold.fold import effect_of
 from mailfold.jsontext import loads
@@ -67,6 +67,25 @@ def parse_configured(
             raw=raw,
         )
     ]
+
+
+def check_configured(source: Source, *known: str) -> None:
+    """Refuse settings that are misspelt or point nowhere."""
+    allowed = {"provider", "types", "events", *POINTERS, *known}
+    for name in source.options.keys() - allowed:
+        raise SettingsError(f"the source {source.name} has an unknown setting {name!r}; known: {_listed(allowed)}")
+    for name in ("events", *POINTERS):
+        pointer = source.options.get(name)
+        if pointer is not None and not (isinstance(pointer, str) and (pointer == "" or pointer.startswith("/"))):
+            raise SettingsError(f"the source {source.name}: {name!r} must be a JSON pointer such as /data/{name}")
+    types = source.options.get("types", {})
+    for kind, word in types.items() if isinstance(types, Mapping) else [("types", types)]:
+        if not isinstance(word, str) or (configured_type({}, word)[0] is EventType.OTHER and word != EventType.OTHER):
+            raise SettingsError(f"the source {source.name} translates {kind!r} to {word!r}, which is no type of ours")
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def configured_type(types: Any, kind: str) -> tuple[EventType, BounceClass | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mailfold.events import Event, Raw
 from mailfold.providers.base import Origin, Provider
-from mailfold.providers.mapping import parse_configured, split_keyed
+from mailfold.providers.mapping import check_configured, parse_configured, split_keyed
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof, check_fresh, prove_standard_webhook
 
@@ -46,4 +46,6 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS, native_id=origin.headers.get("webhook-id"))
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_keyed, parse=parse, key=key, headers=("webhook-id",))
+PROVIDER = Provider(
+    name=NAME, check=check_configured, verify=verify, split=split_keyed, parse=parse, key=key, headers=("webhook-id",)
+)
