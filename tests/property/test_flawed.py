@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
@@ -103,3 +104,11 @@ def test_door_that_dedupes_before_it_verifies_is_caught() -> None:
 
 def test_the_real_door_is_not() -> None:
     forgery_changes_nothing()
+
+
+def test_the_guarantees_name_each_flaw_and_what_catches_it() -> None:
+    page = Path("docs/guarantees.md").read_text()
+
+    missing = [name for name, (_, prove) in FLAWS.items() if f"| {name} | `{prove}` |" not in page]
+
+    assert missing == []
