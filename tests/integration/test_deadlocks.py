@@ -12,8 +12,8 @@ from mailfold.queue import Record
 from tests.support.records import envelope, raw, record
 
 WORKERS = 4
-ROUNDS = 20
-ROWS = 40
+ROUNDS = 25
+ROWS = 150
 
 
 def same_events(worker: int, number: int) -> list[Record]:
