@@ -106,3 +106,10 @@ def test_a_source_without_a_known_provider_is_named_beside_the_known_ones(
 
     with pytest.raises(SettingsError, match=r"odd-one .* sendgrid"):
         ReceiveSettings.from_environment()
+
+
+def test_a_window_below_the_floor_keeps_prune_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETENTION", json.dumps({"events": 3}))
+
+    with pytest.raises(SettingsError, match=r"retention\.events must be a whole number of days from 4"):
+        PruneSettings.from_environment()
