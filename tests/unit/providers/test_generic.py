@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from local.samples.generic import OPTIONS, SAMPLES
+from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.base import Origin
 from mailfold.providers.generic import PROVIDER
@@ -160,6 +161,15 @@ def test_an_event_without_an_id_is_identified_by_what_it_says_in_any_order_of_it
 
     assert first.event_id == again.event_id
     assert first.event_id != configured({"type": "opened", "to": {"a": 1, "b": 3}}).event_id
+
+
+def test_an_event_without_an_id_that_is_nested_too_deep_is_set_aside() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    with pytest.raises(UnparseableEvent, match="too deep"):
+        configured({"type": "opened", "deep": deep})
 
 
 def test_ids_of_two_senders_may_be_alike() -> None:

@@ -86,7 +86,11 @@ def split_inside(name: str) -> Callable[[bytes, Source], list[Raw]]:
 
 def canonical_digest(raw: Raw) -> str:
     """Return a digest of an event without an id, whatever its spaces and the order of its keys."""
-    return digest(json.dumps(raw, sort_keys=True, separators=(",", ":")))
+    try:
+        return digest(json.dumps(raw, sort_keys=True, separators=(",", ":")))
+    except RecursionError:
+        # What could still be read at the door may be too deep for the longer stack here.
+        raise UnparseableEvent("nested too deep") from None
 
 
 def text_of(raw: Raw, *names: str) -> str | None:
