@@ -2,8 +2,9 @@
 
 import ssl
 from collections import OrderedDict
+from contextlib import closing
 from http.client import HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from mailfold.errors import FetchFailed
 
@@ -31,17 +32,21 @@ class Fetcher:
 
     def get(self, url: str) -> str:
         """Return a small document over verified TLS; redirects are failures."""
-        parts = urlsplit(url)
-        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        connection = HTTPSConnection(parts.netloc, timeout=TIMEOUT_S, context=ssl.create_default_context())
         try:
-            connection.request("GET", target)
-            answer = connection.getresponse()
-            body = answer.read(LARGEST_BYTES + 1)
-        except (OSError, HTTPException) as exc:
+            status, body = _get(urlsplit(url))
+        except (OSError, HTTPException, ValueError) as exc:
             raise FetchFailed(f"the provider's host did not answer: {type(exc).__name__}") from exc
-        finally:
-            connection.close()
-        if answer.status != 200 or len(body) > LARGEST_BYTES:
-            raise FetchFailed(f"the provider's host answered {answer.status}")
+        if status != 200 or len(body) > LARGEST_BYTES:
+            raise FetchFailed(f"the provider's host answered {status}")
         return body.decode("utf-8", "replace")
+
+
+def _get(parts: SplitResult) -> tuple[int, bytes]:
+    if parts.scheme != "https":
+        raise ValueError("only https is spoken")
+    target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    connection = HTTPSConnection(parts.netloc, timeout=TIMEOUT_S, context=ssl.create_default_context())
+    with closing(connection):
+        connection.request("GET", target)
+        answer = connection.getresponse()
+        return answer.status, answer.read(LARGEST_BYTES + 1)
