@@ -2,28 +2,22 @@
 
 import json
 
-from aws_cdk import Duration, Stack, TimeZone
-from aws_cdk import aws_iam as iam
+from aws_cdk import TimeZone
 from aws_cdk import aws_scheduler as scheduler
-from aws_cdk.aws_lambda_destinations import SqsDestination
-from aws_cdk.aws_scheduler_targets import LambdaInvoke
 from constructs import Construct
 
 from infra.database import Database
-from infra.function import Function
 from infra.layers import Layers
 from infra.network import Network
-from infra.queue import dead_letter_queue
+from infra.scheduled import Scheduled
 from infra.settings import Settings
-
-TIMEOUT = Duration.minutes(5)
 
 #: The database role of this step; the migrations create it.
 ROLE = "mailfold_prune"
 
 
-class Prune(Construct):
-    """The function, its schedule, and one queue for runs that were not delivered or did not succeed."""
+class Prune(Scheduled):
+    """The function and its schedule."""
 
     def __init__(
         self,
@@ -35,56 +29,16 @@ class Prune(Construct):
         network: Network,
         database: Database,
     ) -> None:
-        super().__init__(scope, construct_id)
-        self.function = Function(
-            self,
-            "Function",
+        super().__init__(
+            scope,
+            construct_id,
             step="prune",
+            role=ROLE,
+            # Away from the full hour, when everybody's jobs start.
+            when=scheduler.ScheduleExpression.cron(hour="3", minute="17", time_zone=TimeZone.ETC_UTC),
             settings=settings,
             layers=layers,
             network=network,
-            timeout=TIMEOUT,
-            memory_mb=256,
-            environment={
-                "DATABASE_URL": database.url(ROLE),
-                "RETENTION": json.dumps(settings.retention, separators=(",", ":"), sort_keys=True),
-            },
+            database=database,
+            environment={"RETENTION": json.dumps(settings.retention, separators=(",", ":"), sort_keys=True)},
         )
-        self.dead_letters = dead_letter_queue(self, "DeadLetters")
-        # The scheduler only sees whether Lambda took the event. What the run itself came to is told here.
-        self.function.function.configure_async_invoke(
-            retry_attempts=2, max_event_age=Duration.hours(1), on_failure=SqsDestination(self.dead_letters)
-        )
-        self._schedule()
-
-    def _schedule(self) -> None:
-        scheduler.Schedule(
-            self,
-            "Schedule",
-            description="Mailfold: prune",
-            # Away from the full hour, when everybody's jobs start.
-            schedule=scheduler.ScheduleExpression.cron(hour="3", minute="17", time_zone=TimeZone.ETC_UTC),
-            time_window=scheduler.TimeWindow.flexible(Duration.minutes(15)),
-            target=LambdaInvoke(
-                self.function.function,
-                role=self._scheduler_role(),
-                dead_letter_queue=self.dead_letters,
-                retry_attempts=3,
-                max_event_age=Duration.hours(1),
-            ),
-        )
-
-    def _scheduler_role(self) -> iam.IRole:
-        """Create a role for exactly this call; the one that the CDK would make may invoke every version too."""
-        stack = Stack.of(self)
-        group = stack.format_arn(service="scheduler", resource="schedule-group", resource_name="default")
-        principal = iam.ServicePrincipal(
-            "scheduler.amazonaws.com",
-            conditions={"StringEquals": {"aws:SourceAccount": stack.account, "aws:SourceArn": group}},
-        )
-        role = iam.Role(self, "SchedulerRole", assumed_by=principal)
-        role.add_to_policy(
-            iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[self.function.function.function_arn])
-        )
-        self.dead_letters.grant_send_messages(role)
-        return role.without_policy_updates()

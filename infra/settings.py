@@ -7,6 +7,7 @@ from typing import Any
 
 from infra.rules import Flag, OneOf, Rule, SettingsError, Text, Whole, check
 from infra.sources import Source, check_sources, is_fed_by_topic, is_on_http
+from mailfold.fold import SOFT_LIMIT as DEFAULT_SOFT_LIMIT
 from mailfold.retention import DEFAULT_DAYS, FLOOR_DAYS
 
 #: The key in cdk.json's context that holds all of it.
@@ -40,6 +41,8 @@ RULES: dict[str, Rule] = {
     "batch_window_seconds": Whole(0, 300),
     "max_concurrency": Whole(2, 1_000),
     "publish": Flag(),
+    # Nobody asks for more patience than this, and one soft bounce is none.
+    "soft_bounce_limit": Whole(2, 100),
     "database_class": Text(r"[a-z][a-z0-9]+\.(micro|small|medium|large|\d{0,2}xlarge)", "t4g.micro"),
     "database_storage_gb": Whole(20, 16_384),
     "database_max_storage_gb": Whole(20, 65_536),
@@ -77,6 +80,8 @@ class Settings:
     batch_window_seconds: int = 1
     #: invocations of process at once, each with one connection
     max_concurrency: int = 5
+    #: soft bounces in a row, without a delivery, after which an address is stopped
+    soft_bounce_limit: int = DEFAULT_SOFT_LIMIT
     #: whether process writes committed changes to the outbox
     publish: bool = False
     #: days that prune keeps each kind of row

@@ -3,7 +3,7 @@
 from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
-from infra import process, prune
+from infra import process, prune, sweep
 from infra.claims import Claims
 from infra.database import OWNER, Database
 from infra.feedback import Feedback
@@ -62,16 +62,23 @@ class MailfoldStack(Stack):
         self.prune = prune.Prune(
             self, "Prune", settings=settings, layers=self.layers, network=network, database=self.database
         )
+        self.sweep = sweep.Sweep(
+            self, "Sweep", settings=settings, layers=self.layers, network=network, database=self.database
+        )
         self.migrate = Migrate(
             self, "Migrate", settings=settings, layers=self.layers, network=network, database=self.database
         )
         self.queue.queue.grant_consume_messages(self.process.function.role)
         self._admit(self.process.function, process.ROLE)
         self._admit(self.prune.function, prune.ROLE)
+        self._admit(self.sweep.function, sweep.ROLE)
         self._admit(self.migrate.function, OWNER)
         # New code must not meet the old schema, neither when the mapping starts nor when a deploy replaces the code.
         self.migrate.trigger.execute_before(
-            self.process.function.function, self.process.mapping, self.prune.function.function
+            self.process.function.function,
+            self.process.mapping,
+            self.prune.function.function,
+            self.sweep.function.function,
         )
 
     def _admit(self, function: Function, role: str) -> None:
@@ -91,6 +98,7 @@ class MailfoldStack(Stack):
             "SecretArn": self.secret.secret.secret_arn,
             "DatabaseEndpoint": self.database.instance.db_instance_endpoint_address,
             "PruneFunctionName": self.prune.function.function.function_name,
+            "SweepFunctionName": self.sweep.function.function.function_name,
             "MigrateFunctionName": self.migrate.function.function.function_name,
         }
         if self.feedback is not None:

@@ -25,10 +25,12 @@ from local.postgres import PostgresServer
 from local.progress import Progress
 from local.samples import sampler
 from mailfold.errors import StoreError
+from mailfold.fold import SOFT_LIMIT
 from mailfold.jsontext import dumps
 from mailfold.queue import Record
 from mailfold.request import Source
 from mailfold.steps.process import Bench, process
+from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.telemetry import Telemetry
@@ -208,6 +210,7 @@ CLEAN = ("lost", "doubled", "wrong tables", "dead letters", "dead-letter queue")
 def audit(load: Load, owner: Database, queue: Queue) -> dict[str, Any]:
     """Compare the tables with the fold of the set."""
     wanted = expected([Fact(SOURCE, lambda _, raw=raw: raw) for raw in load.raws], "")
+    sweep(owner, Telemetry("sweep"), soft_limit=SOFT_LIMIT)
     found = actual(owner, "")
     counted = owner.execute("select cast(sum(cast(result ->> 'new' as bigint)) as bigint) from webhook_inbox")[0][0]
     return {

@@ -14,8 +14,8 @@ from infra.settings import Settings
 from infra.stack import MailfoldStack
 
 ROOT = Path(__file__).parents[2]
-STEPS = ("receive", "process", "prune", "migrate")
-IN_THE_NETWORK = ("process", "prune", "migrate")
+STEPS = ("receive", "process", "prune", "sweep", "migrate")
+IN_THE_NETWORK = ("process", "prune", "sweep", "migrate")
 
 Resource = dict[str, Any]
 

@@ -8,7 +8,12 @@ from aws_cdk.assertions import Match
 from infra.settings import Settings
 from tests.infra.template import IN_THE_NETWORK, Synthesised, rendered, synthesise
 
-ROLES = {"process": "mailfold_process", "prune": "mailfold_prune", "migrate": "mailfold_owner"}
+ROLES = {
+    "process": "mailfold_process",
+    "prune": "mailfold_prune",
+    "sweep": "mailfold_sweep",
+    "migrate": "mailfold_owner",
+}
 
 
 def test_it_is_postgres_18_small_and_encrypted(stack: Synthesised) -> None:

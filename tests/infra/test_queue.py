@@ -23,7 +23,7 @@ def policy_of(stack: Synthesised, queue: str) -> list[Resource]:
 def test_every_queue_is_encrypted_tls_only_and_keeps_two_weeks(stack: Synthesised) -> None:
     queues = stack.all("AWS::SQS::Queue")
 
-    assert len(queues) == 4
+    assert len(queues) == 5
     for name, queue in queues.items():
         assert queue["SqsManagedSseEnabled"] is True
         assert queue["MessageRetentionPeriod"] == 14 * 24 * 3600

@@ -24,6 +24,7 @@ WRONG: list[tuple[Any, str, str]] = [
     ("many", "mailfold", "an object"),
     ({"batchsize": 10}, "mailfold.batchsize", "the settings are sources, log_level"),
     ({"batch_size": 0}, "mailfold.batch_size", "from 1 to 10000"),
+    ({"soft_bounce_limit": 1}, "mailfold.soft_bounce_limit", "from 2 to 100"),
     ({"batch_size": 10_001}, "mailfold.batch_size", "from 1 to 10000"),
     ({"batch_size": "500"}, "mailfold.batch_size", "whole number"),
     ({"batch_size": True}, "mailfold.batch_size", "whole number"),

@@ -22,6 +22,7 @@ def test_the_outputs_say_what_an_operator_needs(stack: Synthesised) -> None:
         "ConfigurationSetName",
         "DatabaseEndpoint",
         "PruneFunctionName",
+        "SweepFunctionName",
         "MigrateFunctionName",
     }
     assert rendered(outputs["WebhookUrlSendgrid"]["Value"]) == "stand-in/webhooks/sendgrid"
@@ -65,7 +66,7 @@ def test_every_function_logs_into_a_group_of_its_own(stack: Synthesised) -> None
 
     groups = [function["LoggingConfig"]["LogGroup"]["Ref"] for function in functions]
 
-    assert len(set(groups)) == len(groups) == 5
+    assert len(set(groups)) == len(groups) == 6
 
 
 def test_every_log_ends_when_the_settings_say(stack: Synthesised, tmp_path: Path) -> None:

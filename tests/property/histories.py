@@ -98,11 +98,29 @@ def poison(draw: st.DrawFn) -> Fact:
     return Fact("sesmetric", lambda mark: {**detail, "mark": mark})
 
 
-facts = st.one_of(sesmetric(), sesmetric(), sendgrid(), poison())
+@st.composite
+def soft(draw: st.DrawFn) -> Fact:
+    """A soft bounce, or a delivery that breaks a row of them, of one address."""
+    number, second = draw(st.integers(0, 12)), draw(st.integers(0, 6))
+    kind = draw(st.sampled_from(("bounce", "bounce", "bounce", "delivery")))
+
+    def make(mark: str) -> Raw:
+        data = {"message_id": _marked(mark, "s"), "recipient": _marked(mark, PEOPLE[0]), "bounce_type": "Transient"}
+        return {
+            "id": _marked(mark, f"s{number}"),
+            "type": kind,
+            "timestamp": f"2026-03-01T00:00:0{second}Z",
+            "data": data,
+        }
+
+    return Fact("sesmetric", make)
+
+
+facts = st.one_of(soft(), soft(), soft(), sesmetric(), sesmetric(), sendgrid(), poison())
 
 
 @st.composite
-def histories(draw: st.DrawFn, *, largest: int = 8) -> History:
+def histories(draw: st.DrawFn, *, largest: int = 10) -> History:
     """A set of events, each delivered at least once, in any order, any company and any batches."""
     chosen = tuple(draw(st.lists(facts, min_size=1, max_size=largest)))
     places = list(range(len(chosen)))

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from mailfold.fold import SOFT_LIMIT
 from mailfold.queue import Record
 from mailfold.steps import process as step
 from mailfold.steps.process import Bench
+from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database, Parameter, Rows
 from mailfold.telemetry import Telemetry
 from tests.property.histories import History, envelope_body
@@ -117,6 +119,10 @@ class Pipeline:
                 return
         raise AssertionError(f"{len(records)} records would be in the dead-letter queue")
 
+    def sweep(self) -> None:
+        """Derive the soft stops from the store."""
+        sweep(self.admin, _Notes([], "sweep"), soft_limit=SOFT_LIMIT)
+
     def tidy(self) -> None:
         """Empty the tables, so that looking for one history's rows stays quick."""
         self.admin.execute(
@@ -154,9 +160,12 @@ def _bench(database: Database, reasons: list[str] | None) -> Bench:
 
 
 class _Notes(Telemetry):
-    def __init__(self, reasons: list[str]) -> None:
-        super().__init__("process")
+    def __init__(self, reasons: list[str], step: str = "process") -> None:
+        super().__init__(step)
         self._reasons = reasons
+
+    def say(self, message: str, **facts: str | int | None) -> None:
+        """Say nothing."""
 
     def warn(self, message: str, **facts: str | int | None) -> None:
         """Keep the reason instead of printing it."""

@@ -13,6 +13,7 @@ HOWS = ("exception", "connection", "after")
 
 def check(pipeline: Pipeline, history: History, mark: str) -> None:
     """Compare every table with the fold of the set."""
+    pipeline.sweep()
     found, wanted = actual(pipeline.admin, mark), expected(history.facts, mark)
     for table, rows in wanted.items():
         assert found[table] == rows, f"{table} of {mark}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event, digest
-from mailfold.fold import fold
+from mailfold.fold import fold, soft_stops
 from mailfold.jsontext import dumps
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
@@ -50,6 +50,7 @@ def expected(facts: Iterable[Fact], mark: str) -> Tables:
             key: tuple(_point(point) for point in (one.first_stop, one.last_stop, one.last_lift))
             for key, one in folded.suppressions.items()
         },
+        "soft stops": {address: _micros(at) for address, (at, _) in soft_stops(contents.values()).items()},
         "dead_letters": letters,
         "claims": 0,
     }
@@ -81,9 +82,17 @@ def actual(database: Database, mark: str) -> Tables:
             )
         },
         "statuses": {(row[0], row[1], row[2], row[3]): (row[4], row[5]) for row in statuses},
+        "soft stops": {
+            row[0]: row[1]
+            for row in database.execute(
+                f"select address, {micros('soft_stop_at')} from suppressions "
+                f"where soft_stop_at is not null and address {like}"
+            )
+        },
         "suppressions": {
             (row[0], row[1]): tuple(None if row[at] is None else (row[at], row[at + 1]) for at in (2, 4, 6))
             for row in suppressions
+            if row[2] is not None or row[6] is not None
         },
         "dead_letters": {
             row[0] for row in database.execute(f"select dead_letter_id from dead_letters where raw like '%{mark}%'")

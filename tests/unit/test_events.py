@@ -26,7 +26,7 @@ EVENT = Event(
     [
         {"event_id": "sendgrid:2"},
         {"received_at": datetime(2026, 1, 3, tzinfo=UTC)},
-        {"type": EventType.OTHER, "bounce_class": BounceClass.SOFT, "effect": Effect.STOP, "scope": "group:1"},
+        {"type": EventType.OTHER, "bounce_class": BounceClass.SOFT, "effect": Effect.STOP},
         {"raw": {"sg_event_id": "new"}, "reason": "other words"},
     ],
     ids=["id", "arrival", "our mapping", "raw"],
@@ -44,6 +44,7 @@ def test_the_fingerprint_ignores_ids_arrival_and_our_mapping(change: dict[str, o
         {"message_id": "m2"},
         {"message_id": None},
         {"recipient": "bob@example.com"},
+        {"scope": "group:1"},
         {"occurred_at": EVENT.occurred_at + timedelta(milliseconds=1)},
     ],
     ids=lambda change: next(iter(change)),

@@ -64,6 +64,8 @@ class Event:
     #: False where the provider states no time and our clock stands in, which differs on each redelivery.
     dated: bool = True
     reason: str | None = None
+    #: True for a bounce that the message or its sender caused, not the recipient: it says nothing of the address.
+    blames_message: bool = False
     #: True where the provider says that a machine opened or clicked.
     machine: bool = False
     raw: Raw
@@ -72,7 +74,7 @@ class Event:
     def fingerprint(self) -> str:
         """Digest of what the provider said, free of ids and of our mapping, so that a mapping fix makes no conflict."""
         stated_at = self.occurred_at.isoformat() if self.dated else ""
-        return digest(self.kind, self.message_id or "", self.recipient or "", stated_at)
+        return digest(self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
 
 
 def digest(*parts: str) -> str:

@@ -35,6 +35,13 @@ EFFECTS: dict[Kind, Effect] = {
 }
 
 
+#: Soft bounces in a row, with no delivery since, after which an address is stopped. Five is what senders who publish
+#: their rule use; bounces that the message caused do not count.
+SOFT_LIMIT = 5
+#: What breaks a row of soft bounces: the address took a mail.
+ENGAGED = {EventType.DELIVERED, EventType.OPENED, EventType.CLICKED}
+
+
 def effect_of(event_type: EventType, bounce_class: BounceClass | None = None) -> Effect | None:
     """Return what an event of this kind does to the stop list unless its adapter says otherwise."""
     return EFFECTS.get((event_type, bounce_class))
@@ -79,6 +86,26 @@ def fold(events: Iterable[Event]) -> Folded:
         _fold_status(folded, event)
         _fold_suppression(folded, event)
     return folded
+
+
+def soft_stops(events: Iterable[Event], limit: int = SOFT_LIMIT) -> dict[str, tuple[datetime, tuple[str, ...]]]:
+    """Return when each address was stopped for soft bounces in a row, and the events that did it."""
+    known = {event.event_id: event for event in sorted(events, key=lambda event: event.fingerprint, reverse=True)}
+    rows: dict[str, list[tuple[datetime, str]]] = {}
+    engaged_at: dict[str, datetime] = {}
+    for event in known.values():
+        if event.recipient is None:
+            continue
+        if event.type in ENGAGED:
+            engaged_at[event.recipient] = max(engaged_at.get(event.recipient, event.occurred_at), event.occurred_at)
+        elif event.bounce_class is BounceClass.SOFT and not event.blames_message:
+            rows.setdefault(event.recipient, []).append((event.occurred_at, event.event_id))
+    stops = {}
+    for address, bounces in rows.items():
+        row = sorted(bounce for bounce in bounces if address not in engaged_at or bounce[0] > engaged_at[address])
+        if len(row) >= limit:
+            stops[address] = (row[limit - 1][0], tuple(event_id for _, event_id in row[:limit]))
+    return stops
 
 
 def current_status(kinds: Iterable[Kind]) -> Kind | None:

@@ -71,6 +71,19 @@ class PruneSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SweepSettings:
+    """What sweep is told."""
+
+    database_url: str
+    soft_limit: int
+
+    @classmethod
+    def from_environment(cls) -> "SweepSettings":
+        """Read them."""
+        return cls(database_url=_text("DATABASE_URL"), soft_limit=_number("SOFT_LIMIT"))
+
+
+@dataclass(frozen=True, kw_only=True)
 class MigrateSettings:
     """What migrate is told."""
 

@@ -23,6 +23,7 @@ METRICS = {
         "RecordsFailed",
     ),
     "prune": ("RowsPruned", "PruneUnfinished"),
+    "sweep": ("AddressesStopped", "AddressesReleased"),
     "migrate": ("MigrationsApplied",),
 }
 

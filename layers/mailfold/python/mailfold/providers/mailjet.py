@@ -25,6 +25,9 @@ TYPES = {
 #: Blocks that tell of the address; others tell of a campaign, the content or Mailjet's own systems.
 STOPPING_BLOCKS = {"preblocked", "blacklisted", "spam reporter", "user unknown"}
 
+#: What a bounce is related to when another message might have arrived.
+MESSAGE_FAULTS = {"content", "spam", "mailjet", "system"}
+
 #: There is no event id: what else could tell two events of one second apart.
 IDENTITY = ("MessageID", "time", "url", "ip", "agent", "error", "mj_list_id")
 
@@ -54,6 +57,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(raw.get("time")),
             received_at=origin.received_at,
             reason=text_of(raw, "comment", "error", "smtp_reply"),
+            blames_message=kind == "bounce" and text_of(raw, "error_related_to") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]

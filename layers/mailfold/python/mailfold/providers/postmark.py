@@ -54,6 +54,9 @@ BOUNCES: dict[str, Meaning] = {
     "Unknown": _OTHER,
 }
 
+#: Bounces that the content, the policy of the sender's domain or its standing brought about.
+MESSAGE_FAULTS = {"Blocked", "DMARCPolicy", "SpamNotification", "VirusNotification"}
+
 # https://postmarkapp.com/developer/webhooks/subscription-change-webhook
 SUPPRESSIONS: dict[str, Meaning] = {
     "ManualSuppression": _LEFT,
@@ -102,6 +105,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(text_of(raw, "DeliveredAt", "BouncedAt", "ReceivedAt", "ChangedAt")),
             received_at=origin.received_at,
             reason=text_of(raw, "Details", "Description", "SuppressionReason"),
+            blames_message=text_of(raw, "Type") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]

@@ -48,6 +48,9 @@ BOUNCE_CLASSES = {
     "Undetermined": BounceClass.UNKNOWN,
 }
 
+#: Bounces that another message to the same address would not have met.
+MESSAGE_FAULTS = {"MessageTooLarge", "ContentRejected", "AttachmentRejected"}
+
 #: Never sent: the address was on a stop list already.
 NEVER_SENT = {"Suppressed", "OnAccountSuppressionList"}
 #: These tell of an address; `email.failed` tells of a quota, a key or a domain.
@@ -89,6 +92,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(raw.get("created_at")),
             received_at=origin.received_at,
             reason=_reason(data, bounce),
+            blames_message=text_of(bounce, "subType") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]

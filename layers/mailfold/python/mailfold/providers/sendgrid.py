@@ -34,6 +34,9 @@ TYPES = {
 BOUNCE_CLASSES = {"bounce": BounceClass.HARD, "blocked": BounceClass.SOFT}
 STATUS_CLASSES = {"5": BounceClass.HARD, "4": BounceClass.SOFT}
 
+#: Bounces that the content or the sender's standing brought about.
+MESSAGE_CLASSIFICATIONS = {"Content", "Reputation", "Frequency/Volume"}
+
 #: Drops that tell of an address which SendGrid itself has stopped; other drops blame the message or the account.
 STOPPING_DROPS = ("bounced address", "unsubscribed address", "spam reporting address", "invalid")
 
@@ -82,6 +85,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(raw.get("timestamp")),
             received_at=origin.received_at,
             reason=text_of(raw, "reason", "response"),
+            blames_message=event_type is EventType.BOUNCED and _blames_message(raw),
             machine=raw.get("sg_machine_open") is True,
             raw=raw,
         )
@@ -109,6 +113,10 @@ def _bounce_class(raw: Raw) -> BounceClass:
     by_type = BOUNCE_CLASSES.get(text_of(raw, "type") or "")
     by_status = STATUS_CLASSES.get((text_of(raw, "status") or "")[:1])
     return by_type or by_status or BounceClass.UNKNOWN
+
+
+def _blames_message(raw: Raw) -> bool:
+    return text_of(raw, "type") == "blocked" or text_of(raw, "bounce_classification") in MESSAGE_CLASSIFICATIONS
 
 
 def _effect(raw: Raw, event_type: EventType, bounce_class: BounceClass | None) -> Effect | None:

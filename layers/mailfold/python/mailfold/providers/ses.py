@@ -52,6 +52,9 @@ BOUNCE_CLASSES = {
     "Undetermined": BounceClass.UNKNOWN,
 }
 
+#: Bounces that another message to the same address would not have met.
+MESSAGE_FAULTS = {"MessageTooLarge", "ContentRejected", "AttachmentRejected"}
+
 #: SES did not even try: the address was on a stop list already. The bounce or complaint is not a new one.
 NEVER_SENT = {"Suppressed", "OnAccountSuppressionList"}
 
@@ -245,7 +248,11 @@ def _event(raw: Raw, origin: Origin, *, kind: str, detail: Raw, recipient: str |
     event_type, bounce_class, effect = _meaning(kind, detail, about)
     mail = object_of(raw, "mail")
     message_id = require(text_of(mail, "messageId"), "mail.messageId")
-    words = (kind, text_of(detail, "bounceType"), text_of(detail, "bounceSubType", "complaintSubType"))
+    words = (
+        kind,
+        text_of(detail, "bounceType", "complaintFeedbackType"),
+        text_of(detail, "bounceSubType", "complaintSubType"),
+    )
     return Event(
         event_id=f"{NAME}:{_identity(kind, message_id, detail, recipient, origin)}",
         source=origin.source.name,
@@ -260,6 +267,7 @@ def _event(raw: Raw, origin: Origin, *, kind: str, detail: Raw, recipient: str |
         occurred_at=time_of(detail.get("timestamp") or mail.get("timestamp")),
         received_at=origin.received_at,
         reason=_reason(detail, about),
+        blames_message=text_of(detail, "bounceSubType") in MESSAGE_FAULTS,
         raw=raw,
     )
 

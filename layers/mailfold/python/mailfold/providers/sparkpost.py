@@ -44,6 +44,8 @@ TYPES = {
 # https://support.sparkpost.com/docs/deliverability/bounce-classification-codes
 HARD_CLASSES = {"10", "30", "90"}
 SOFT_CLASSES = {"20", "21", "22", "23", "24", "40", "50", "51", "52", "53", "54", "70"}
+#: Too large, or refused for its content, its attachment, its sender or its way.
+MESSAGE_CLASSES = {"23", "50", "51", "52", "53", "54"}
 #: Refused by SparkPost itself: the recipient is on its suppression list, or the account's policy forbids it.
 ADMIN_CLASS = "25"
 #: Auto-replies, subscribe requests and challenges: mail came back, but nothing failed.
@@ -89,6 +91,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(detail.get("timestamp")),
             received_at=origin.received_at,
             reason=text_of(detail, "reason", "error_message"),
+            blames_message=text_of(detail, "bounce_class") in MESSAGE_CLASSES,
             raw=raw,
         )
     ]

@@ -106,6 +106,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(data.get("event_time")),
             received_at=origin.received_at,
             reason=text_of(info, "destination_response", "delivery_status") or text_of(data, "comment"),
+            blames_message=text_of(info, "delivery_status") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]

@@ -144,6 +144,7 @@ def _event_row(event: Event) -> dict[str, Any]:
         "received_at": event.received_at.isoformat(),
         "reason": event.reason,
         "machine": event.machine,
+        "blames_message": event.blames_message,
         "payload": event.raw,
     }
 

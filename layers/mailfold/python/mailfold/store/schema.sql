@@ -17,11 +17,15 @@ create table email_events (
     received_at  timestamptz not null,
     reason       text,
     machine      boolean     not null,
-    payload      jsonb       not null
+    payload      jsonb       not null,
+    -- A bounce that the message caused never counts against the address.
+    blames_message boolean not null default false
 );
 
 -- The timeline of a message.
 create index email_events_message_id on email_events (message_id) where message_id is not null;
+-- The history of an address, for the sweep and for whoever asks.
+create index email_events_recipient on email_events (recipient, occurred_at) where recipient is not null;
 -- Prune takes the oldest first, a batch at a time.
 create index email_events_received_at on email_events (received_at);
 
@@ -53,6 +57,12 @@ create table suppressions (
     last_lift_at        timestamptz,
     last_lift_event_id  text collate "C",
     last_lift           jsonb,
+    soft_stop_at        timestamptz,
+    soft_stop           jsonb,
+    manual_effect       text check (manual_effect in ('stop', 'lift')),
+    manual_at           timestamptz,
+    manual_by           text,
+    manual_reason       text,
     primary key (address, scope)
 );
 
@@ -137,20 +147,35 @@ from message_status s
 join status_ranks r using (type, bounce_class)
 order by s.message_id, s.recipient, r.rank desc;
 
--- Whether the newest stop still holds. At the same instant a stop outweighs a lift, being safer.
-create function is_stopped(last_stop_at timestamptz, last_lift_at timestamptz) returns boolean
+-- Whether an address is stopped. A stop by hand holds until a lift by hand; a lift by hand lifts what came before it.
+-- At the same instant a stop outweighs a lift, being safer.
+create function is_stopped(s suppressions) returns boolean
 language sql immutable parallel safe
-return last_stop_at is not null and (last_lift_at is null or last_stop_at >= last_lift_at);
+return coalesce(s.manual_effect = 'stop', false) or coalesce(
+    greatest(s.last_stop_at, s.soft_stop_at) >= coalesce(
+        greatest(s.last_lift_at, case when s.manual_effect = 'lift' then s.manual_at end), '-infinity'
+    ),
+    false
+);
 
 -- The addresses that must not be mailed now.
 create view suppressed as
 select
-    address,
-    scope,
-    first_stop_at as since,
-    first_stop ->> 'type' as reason,
-    first_stop as evidence,
-    last_stop_at,
-    last_stop
-from suppressions
-where is_stopped(last_stop_at, last_lift_at);
+    s.address,
+    s.scope,
+    least(s.first_stop_at, s.soft_stop_at, case when s.manual_effect = 'stop' then s.manual_at end) as since,
+    case
+        when s.manual_effect = 'stop' then 'manual'
+        when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then 'soft_bounces'
+        else s.first_stop ->> 'type'
+    end as reason,
+    case
+        when s.manual_effect = 'stop'
+            then jsonb_build_object('by', s.manual_by, 'reason', s.manual_reason, 'occurred_at', s.manual_at)
+        when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then s.soft_stop
+        else s.first_stop
+    end as evidence,
+    s.last_stop_at,
+    s.last_stop
+from suppressions s
+where is_stopped(s);

@@ -20,7 +20,8 @@ with contents as (
         received_at  timestamptz,
         reason       text,
         machine      boolean,
-        payload      jsonb
+        payload      jsonb,
+        blames_message boolean
     )
     order by event_id, fingerprint
 ),
@@ -32,11 +33,11 @@ incoming as (
 stored as (
     insert into email_events (
         event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
-        message_id, recipient, occurred_at, received_at, reason, machine, payload
+        message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message
     )
     select
         event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
-        message_id, recipient, occurred_at, received_at, reason, machine, payload
+        message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message
     from incoming
     order by event_id
     on conflict (event_id) do nothing
@@ -59,8 +60,9 @@ replaced as (
     set
         (fingerprint, source, provider, kind, type, bounce_class, effect, scope) =
             (i.fingerprint, i.source, i.provider, i.kind, i.type, i.bounce_class, i.effect, i.scope),
-        (message_id, recipient, occurred_at, received_at, reason, machine, payload) =
-            (i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.payload)
+        (message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message) = (
+            i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.payload, i.blames_message
+        )
     from incoming i
     where e.event_id in (select event_id from locked) and e.event_id = i.event_id and i.fingerprint < e.fingerprint
     returning old.event_id, old.fingerprint, old.source, old.provider, old.received_at, old.payload
@@ -165,8 +167,8 @@ decided as (
         )
     returning
         new.address, new.scope, new.last_stop, new.last_lift,
-        coalesce(is_stopped(old.last_stop_at, old.last_lift_at), false) as was_stopped,
-        is_stopped(new.last_stop_at, new.last_lift_at) as is_stopped
+        coalesce(is_stopped(old), false) as was_stopped,
+        is_stopped(new) as is_stopped
 ),
 
 announced as (

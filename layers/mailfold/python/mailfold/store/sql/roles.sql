@@ -3,7 +3,7 @@ do $$
 declare
     role_name text;
 begin
-    foreach role_name in array array['mailfold_process', 'mailfold_prune'] loop
+    foreach role_name in array array['mailfold_process', 'mailfold_prune', 'mailfold_sweep'] loop
         if not exists (select from pg_roles where rolname = role_name) then
             begin
                 execute format('create role %I login', role_name);
@@ -31,6 +31,9 @@ grant update (received_at) on email_events, message_status to mailfold_prune;
 grant update (created_at) on webhook_inbox, dead_letters to mailfold_prune;
 grant update (published_at) on outbox to mailfold_prune;
 
+grant select on email_events to mailfold_sweep;
+grant select, insert, update on suppressions to mailfold_sweep;
+
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
 alter role mailfold_process set lock_timeout = '10s';
@@ -38,3 +41,6 @@ alter role mailfold_process set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_prune set statement_timeout = '60s';
 alter role mailfold_prune set lock_timeout = '2s';
 alter role mailfold_prune set idle_in_transaction_session_timeout = '30s';
+alter role mailfold_sweep set statement_timeout = '240s';
+alter role mailfold_sweep set lock_timeout = '10s';
+alter role mailfold_sweep set idle_in_transaction_session_timeout = '30s';

@@ -1,0 +1,14 @@
+"""sweep: addresses whose soft bounces in a row are too many are stopped, and released when they are delivered to."""
+
+from mailfold.store.connection import Database
+from mailfold.telemetry import Telemetry
+
+
+def sweep(database: Database, telemetry: Telemetry, *, soft_limit: int) -> dict[str, int]:
+    """Bring the soft stops to what the stored events amount to; running it again changes nothing."""
+    with database.transaction() as tx:
+        [[stopped, released]] = tx.run("sweep", {"soft_limit": soft_limit})
+    telemetry.count("AddressesStopped", stopped)
+    telemetry.count("AddressesReleased", released)
+    telemetry.say("swept", stopped=stopped, released=released)
+    return {"stopped": stopped, "released": released}

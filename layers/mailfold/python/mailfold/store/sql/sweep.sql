@@ -1,0 +1,60 @@
+-- sweep: stop the addresses whose soft bounces in a row have reached the limit, and release those delivered to since.
+-- A function of the store alone: in whatever order the events came, the same rows result.
+with engaged as (
+    select recipient, max(occurred_at) as delivered_at
+    from email_events
+    where type in ('delivered', 'opened', 'clicked')
+      and recipient in (
+          select recipient from email_events
+          where type = 'bounced' and bounce_class = 'soft' and not blames_message and recipient is not null
+          union
+          select address from suppressions where soft_stop_at is not null
+      )
+    group by recipient
+),
+
+runs as (
+    select
+        b.recipient as address,
+        array_agg(b.event_id order by b.occurred_at, b.event_id collate "C") as event_ids,
+        array_agg(b.occurred_at order by b.occurred_at, b.event_id collate "C") as times
+    from email_events b
+    left join engaged e using (recipient)
+    where b.type = 'bounced' and b.bounce_class = 'soft' and not b.blames_message and b.recipient is not null
+      and b.occurred_at > coalesce(e.delivered_at, '-infinity')
+    group by b.recipient
+),
+
+stopped as (
+    insert into suppressions as s (address, scope, soft_stop_at, soft_stop)
+    select
+        address,
+        '',
+        times[cast(:soft_limit as integer)],
+        jsonb_build_object(
+            'type', 'soft_bounces', 'limit', cast(:soft_limit as integer), 'first_at', times[1],
+            'occurred_at', times[cast(:soft_limit as integer)],
+            'event_ids', to_jsonb(trim_array(event_ids, cardinality(event_ids) - cast(:soft_limit as integer)))
+        )
+    from runs
+    where cardinality(event_ids) >= cast(:soft_limit as integer)
+    order by address collate "C"
+    on conflict (address, scope) do update set soft_stop_at = excluded.soft_stop_at, soft_stop = excluded.soft_stop
+    where s.soft_stop is distinct from excluded.soft_stop
+    returning s.address
+),
+
+released as (
+    update suppressions s
+    set soft_stop_at = null, soft_stop = null
+    from engaged e
+    where s.address = e.recipient and s.scope = '' and s.soft_stop_at is not null
+      -- A run whose events are pruned stays; only a delivery since it began breaks it.
+      and e.delivered_at >= cast(s.soft_stop ->> 'first_at' as timestamptz)
+      and not exists (
+          select from runs r where r.address = s.address and cardinality(r.event_ids) >= cast(:soft_limit as integer)
+      )
+    returning s.address
+)
+
+select (select count(*) from stopped) as stopped, (select count(*) from released) as released

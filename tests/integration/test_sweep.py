@@ -1,0 +1,116 @@
+"""sweep: soft bounces in a row stop an address, a delivery releases it; and what a person decides wins."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from mailfold.events import Effect
+from mailfold.steps.sweep import sweep
+from mailfold.store.connection import Database
+from mailfold.store.suppressions import decide_by_hand
+from mailfold.telemetry import Telemetry
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def store_event(store: Any, number: int, kind: str, *, minute: int, soft: bool = True, blames: bool = False) -> None:
+    bounce_class = "null" if kind != "bounced" else "'soft'" if soft else "'hard'"
+    store.rows(
+        "insert into email_events (event_id, fingerprint, source, provider, kind, type, bounce_class, scope, "
+        "message_id, recipient, occurred_at, received_at, machine, payload, blames_message) values "
+        f"('e{number}', 'f', 's', 'p', 'k', '{kind}', {bounce_class}, '', 'm{number}', 'ann@example.com', "
+        f"'{START + timedelta(minutes=minute)}', now(), false, '{{}}', {blames})"
+    )
+
+
+@pytest.fixture
+def swept(store: Any) -> Any:
+    """Run sweep with its own rights and return what it did."""
+    database = Database(store.url("mailfold_sweep"))
+    yield lambda: sweep(database, Telemetry("sweep"), soft_limit=5)
+    database.close()
+
+
+def stopped(store: Any) -> list[list[Any]]:
+    return store.rows("select reason, since from suppressed where address = 'ann@example.com'")
+
+
+def test_five_soft_bounces_in_a_row_stop_the_address_at_the_fifth(store: Any, swept: Any) -> None:
+    for number in range(6):
+        store_event(store, number, "bounced", minute=number)
+
+    first, again = swept(), swept()
+
+    assert (first, again) == ({"stopped": 1, "released": 0}, {"stopped": 0, "released": 0})
+    assert stopped(store) == [["soft_bounces", START + timedelta(minutes=4)]]
+
+
+def test_four_are_not_enough_and_what_the_message_caused_does_not_count(store: Any, swept: Any) -> None:
+    for number in range(4):
+        store_event(store, number, "bounced", minute=number)
+    store_event(store, 4, "bounced", minute=4, blames=True)
+
+    swept()
+
+    assert stopped(store) == []
+
+
+def test_a_delivery_in_between_breaks_the_row_even_when_it_arrives_late(store: Any, swept: Any) -> None:
+    for number in range(5):
+        store_event(store, number, "bounced", minute=number)
+    swept()
+    store_event(store, 9, "delivered", minute=2)
+
+    done = swept()
+
+    assert done == {"stopped": 0, "released": 1}
+    assert stopped(store) == []
+
+
+def test_the_stop_outlives_the_events_it_came_from(store: Any, swept: Any) -> None:
+    for number in range(5):
+        store_event(store, number, "bounced", minute=number)
+    swept()
+    store.rows("delete from email_events")
+
+    swept()
+
+    assert len(stopped(store)) == 1
+
+
+def decide(store: Any, effect: Effect, minute: int, by: str = "ann") -> bool:
+    at = START + timedelta(minutes=minute)
+    with store.owner.transaction() as tx:
+        return decide_by_hand(tx, " Ann@Example.com ", effect, decided_at=at, decided_by=by, reason="asked")
+
+
+def test_a_stop_by_hand_holds_whatever_events_say(store: Any, swept: Any) -> None:
+    decide(store, Effect.STOP, 1)
+    store.rows("update suppressions set last_lift_at = '2027-01-01', last_lift_event_id = 'x'")
+
+    assert [row[0] for row in stopped(store)] == ["manual"]
+
+
+def test_a_lift_by_hand_lifts_what_came_before_and_not_what_comes_after(store: Any, swept: Any) -> None:
+    for number in range(5):
+        store_event(store, number, "bounced", minute=number)
+    swept()
+
+    decide(store, Effect.LIFT, 10)
+    lifted = stopped(store)
+    later = START + timedelta(minutes=11)
+    store.rows(
+        f"update suppressions set first_stop_at = '{later}', first_stop_event_id = 'b', last_stop_at = '{later}', "
+        "last_stop_event_id = 'b', first_stop = jsonb_build_object('type', 'bounced')"
+    )
+
+    assert lifted == []
+    assert [row[0] for row in stopped(store)] == ["bounced"]
+
+
+def test_of_two_decisions_the_later_wins_in_any_order(store: Any) -> None:
+    late, early = decide(store, Effect.STOP, 5), decide(store, Effect.LIFT, 3)
+
+    assert (late, early) == (True, False)
+    assert [row[0] for row in stopped(store)] == ["manual"]
