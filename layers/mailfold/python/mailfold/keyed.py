@@ -38,8 +38,8 @@ class Keyed:
         # Loaded on first use: most deployments have no keyed source and should not pay for these imports.
         from aws_lambda_powertools.utilities.idempotency import idempotent_function
         from aws_lambda_powertools.utilities.idempotency.exceptions import (
+            BaseError,
             IdempotencyAlreadyInProgressError,
-            IdempotencyPersistenceLayerError,
             IdempotencyValidationError,
         )
 
@@ -63,7 +63,8 @@ class Keyed:
             # The first attempt may yet fail, and the provider takes 202 for an answer: only the queue makes it true.
             enqueue()
             return 202, {"status": "processing"}
-        except IdempotencyPersistenceLayerError:
+        except BaseError:
+            # The table is away, or contradicts itself in the instant in which a record expires.
             return 200, {"events": enqueue()}
 
     @cached_property
