@@ -164,7 +164,7 @@ def requests(draw: st.DrawFn, name: str) -> Request:
     # Where the sender itself cannot sign such a body, it comes with the headers of another.
     with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
         body, headers = signed(sampler(name), body, keys_of(name), NOW)
-    headers = {header.lower(): value for header, value in headers.items()}
+    headers = {header.lower(): str(value) for header, value in headers.items()}
     for _ in range(draw(st.integers(0, 2))):
         header = draw(st.sampled_from([*headers, "authorization", "svix-id", "x-idempotency-key"]))
         value = headers.get(header, "")
