@@ -134,6 +134,20 @@ def test_statements_are_prepared_once_per_connection(database: Database) -> None
     assert database.run("held", {"event_ids": "[]"}) == []
 
 
+def test_a_dead_connection_gives_its_socket_back_at_once(database: Database, store: Any) -> None:
+    database.execute("select 1")
+    sock = database._connection._usock
+    store.rows(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+        " where datname = current_database() and usename = 'mailfold_process'"
+    )
+
+    with pytest.raises(TransientStoreError):
+        database.execute("select 1")
+
+    assert sock.fileno() == -1
+
+
 def test_closing_is_harmless_at_any_time(database: Database) -> None:
     database.close()
     database.execute("select 1")

@@ -107,9 +107,13 @@ class Database:
         """Forget the connection; the next use opens another."""
         connection, self._connection, self._prepared = self._connection, None, {}
         if connection is not None:
+            file = getattr(connection, "_sock", None)
             # A dead socket makes close() raise as well; it is gone either way.
             with contextlib.suppress(pg8000.exceptions.Error, OSError):
                 connection.close()
+            # pg8000 leaves its file over the socket, and with it the descriptor, to the garbage collector.
+            with contextlib.suppress(OSError, ValueError):
+                file and file.close()
 
     def _begin(self) -> None:
         stale = self._connection is not None
