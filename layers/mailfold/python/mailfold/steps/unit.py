@@ -269,12 +269,10 @@ def _fingerprints(tx: Transaction, staged: Staged, stored: set[str]) -> dict[str
 def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, Event]], *, publish: bool) -> None:
     """Fold all contents of an event, store the one that sorts first, and keep the others as dead letters."""
     replaced = batch.settle(tx, [event for _, event in conflicts], publish=publish)
-    winners: dict[str, str] = {}
-    for _, event in conflicts:
-        winners[event.event_id] = min(winners.get(event.event_id, event.fingerprint), event.fingerprint)
-    won = {(one.event_id, winners[one.event_id]) for one in replaced}
+    # Asked again, because a transaction that was waited for may have stored the very content that is settled here.
+    kept = batch.held(tx, {event.event_id for _, event in conflicts})
     for one, event in conflicts:
-        if (event.event_id, event.fingerprint) not in won:
+        if kept.get(event.event_id) != event.fingerprint:
             letter = _letter(one, *CONFLICT, event.raw)
             staged.letters.append(replace(letter, identity=f"{event.event_id}:{event.fingerprint}"))
     staged.letters.extend(
