@@ -44,43 +44,42 @@ def test_an_event_that_cannot_be_parsed_is_kept_and_its_neighbours_are_folded(wo
     assert store.value("select result ->> 'dead' from webhook_inbox where (result ->> 'new')::int = 2") == "1"
 
 
-@pytest.mark.parametrize("event", [5, True, [], [[]]], ids=repr)
-def test_an_event_that_is_not_even_an_object_is_kept(workshop: Any, store: Any, event: Any) -> None:
-    text = envelope(raw("a"))
-    body = text.replace('"events":[', f'"events":[{json.dumps(event)},')
+def test_events_that_are_not_even_objects_are_kept(workshop: Any, store: Any) -> None:
+    body = envelope(raw("a")).replace('"events":[', '"events":[5,true,[],[[]],')
 
     outcome = workshop.process(record(body))
 
     assert outcome.failed == []
-    assert store.rows("select kind, raw from dead_letters") == [["unparseable", json.dumps(event)]]
+    assert store.rows("select kind, raw from dead_letters order by raw") == [
+        ["unparseable", text] for text in ("5", "[[]]", "[]", "true")
+    ]
     assert store.rows(EVENTS) == [["sesmetric:a"]]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "",
-        "hello",
-        "[1]",
-        '{"mailfold": 99}',
-        '{"mailfold": 1}',
-        '{"a": "\\u0000 \\ud800"}',
-        "[" * 100_000,
-        envelope(raw("a")).replace('"main"', '"nobody"'),
-        envelope(raw("a")).replace('"sesmetric"', '"sendgrid"'),
-        notification(SAMPLES["Click"]).replace("111122223333", "666677778888"),
-        json.dumps({**json.loads(notification(SAMPLES["Click"])), "Message": "not json"}),
-        json.dumps({**json.loads(notification(SAMPLES["Click"])), "Type": "SubscriptionConfirmation"}),
-    ],
-    ids=lambda body: body[:20],
-)
-def test_a_record_that_is_no_envelope_is_kept_whole(workshop: Any, store: Any, body: str) -> None:
-    outcome = workshop.process(record(body), record(envelope(raw("a"))))
+NO_ENVELOPES = [
+    "",
+    "hello",
+    "[1]",
+    '{"mailfold": 99}',
+    '{"mailfold": 1}',
+    '{"a": "\\u0000 \\ud800"}',
+    "[" * 100_000,
+    envelope(raw("x")).replace('"main"', '"nobody"'),
+    envelope(raw("x")).replace('"sesmetric"', '"sendgrid"'),
+    notification(SAMPLES["Click"]).replace("111122223333", "666677778888"),
+    json.dumps({**json.loads(notification(SAMPLES["Click"])), "Message": "not json"}),
+    json.dumps({**json.loads(notification(SAMPLES["Click"])), "Type": "SubscriptionConfirmation"}),
+]
+
+
+def test_records_that_are_no_envelopes_are_kept_whole(workshop: Any, store: Any) -> None:
+    outcome = workshop.process(*[record(body) for body in NO_ENVELOPES], record(envelope(raw("a"))))
 
     assert outcome.failed == []
     assert store.rows(EVENTS) == [["sesmetric:a"]]
-    [[kind, source, letter]] = store.rows("select kind, source, raw from dead_letters")
-    assert (kind, source, letter) == ("not_an_envelope", None, body)
+    letters = store.rows("select kind, source, raw from dead_letters")
+    assert sorted(letter for _, _, letter in letters) == sorted(NO_ENVELOPES)
+    assert {(kind, source) for kind, source, _ in letters} == {("not_an_envelope", None)}
 
 
 def test_the_same_poison_again_is_the_same_dead_letter(workshop: Any, store: Any) -> None:
