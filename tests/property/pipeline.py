@@ -82,6 +82,11 @@ class Pipeline:
             self._until_acknowledged(_records(history, batch, mark), self.database)
         self.database.crash_at = None
 
+    def hand_over(self, history: History, mark: str, database: Database, reasons: list[str]) -> None:
+        """Deliver every batch from one of several workers."""
+        for batch in history.batches:
+            self._until_acknowledged(_records(history, batch, mark), database, reasons)
+
     def deliver_concurrently(self, history: History, mark: str, *, workers: int) -> list[str]:
         """Deliver every batch to several workers at once, each in its own order; return why any was rolled back."""
         reasons: list[str] = []

@@ -40,7 +40,7 @@ def any_crash(pipeline: Pipeline, history: History, mark: str, rng: Random) -> N
 
 def no_deadlock(pipeline: Pipeline, history: History, mark: str, rng: Random) -> None:
     """Batches that overlap in opposite orders wait for each other but never in a circle."""
-    shared = tuple(_plain(number) for number in range(80))
+    shared = tuple(plain_fact(number) for number in range(80))
     orders = [rng.sample(range(len(shared)), len(shared)) for _ in range(4)]
     crowd = History(shared, tuple((tuple(order),) for order in orders))
     reasons = pipeline.deliver_concurrently(crowd, mark, workers=4)
@@ -48,7 +48,9 @@ def no_deadlock(pipeline: Pipeline, history: History, mark: str, rng: Random) ->
     check(pipeline, crowd, mark)
 
 
-def _plain(number: int) -> Fact:
+def plain_fact(number: int) -> Fact:
+    """Return an event of its own, on one of a few messages and addresses."""
+
     def make(mark: str) -> dict[str, object]:
         data = {"message_id": f"{mark}-m{number % 7}", "recipient": f"{mark}-{number % 5}@example.com"}
         return {"id": f"{mark}-{number}", "type": "bounce", "timestamp": "2026-01-01T00:00:00Z", "data": data}

@@ -19,6 +19,7 @@ from local.progress import Progress
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from tests.property import properties
+from tests.property.contention import report
 from tests.property.flawed import FLAWS
 from tests.property.histories import facts, histories
 from tests.property.pipeline import Pipeline, marks
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--permuted", type=int, default=250, help="small sets of which every order is tried")
     parser.add_argument("--crashes", type=int, default=2_500, help="histories in which a worker dies")
     parser.add_argument("--concurrent", type=int, default=800, help="histories of two to eight workers at once")
+    parser.add_argument("--contention", type=int, default=60, help="seconds of eight workers on overlapping batches")
     parser.add_argument("--seed", type=int, default=20261118)
     arguments = parser.parse_args()
     seen: Counter[str] = Counter()
@@ -46,6 +48,7 @@ def main() -> None:
         _repeat("every_permutation", small, arguments.permuted, arguments.seed, pipeline, seen)
         _repeat("any_crash", histories(), arguments.crashes, arguments.seed, pipeline, seen)
         _repeat("any_concurrency", histories(), arguments.concurrent, arguments.seed, pipeline, seen)
+        report(pipeline, seconds=arguments.contention, say=print)
     _report(seen, arguments.seed, time.monotonic() - began)
 
 
