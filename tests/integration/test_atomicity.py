@@ -20,8 +20,8 @@ BATCH = [
     envelope(raw("c", "complaint", recipient="bob@example.com"), raw("old", "open", at="2026-02-02T00:00:00Z")),
     "not an envelope",
 ]
-#: begin, claim, holders, fold, held, fold (to settle the conflict), complete, commit.
-STATEMENTS = 8
+#: Every statement there is: the second fold settles the conflict, the second look sees what others settled meanwhile.
+STATEMENTS = ["begin", "claim", "holders", "fold", "held", "fold", "held", "complete", "commit"]
 
 
 def deliver(workshop: Any) -> Any:
@@ -40,7 +40,7 @@ def test_the_batch_needs_every_statement_there_is(workshop: Any) -> None:
 
     deliver(workshop)
 
-    assert workshop.database.statements == ["begin", "claim", "holders", "fold", "held", "fold", "complete", "commit"]
+    assert workshop.database.statements == STATEMENTS
 
 
 def attempt(workshop: Any) -> str:
@@ -63,7 +63,7 @@ def test_a_fault_at_any_statement_leaves_nothing_and_the_retry_succeeds(workshop
     before = state(store.rows)
     # A begin that fails on an old connection is tried once more on a new one, so that nobody sees it.
     first = 2 if fault == "transient" else 1
-    places = [(number, done) for number in range(first, STATEMENTS + 1) for done in (False, True)]
+    places = [(number, done) for number in range(first, len(STATEMENTS) + 1) for done in (False, True)]
 
     for number, done in places[:-1]:
         workshop.database.fail_at(number, FAULTS[fault](), done=done)
@@ -76,7 +76,7 @@ def test_a_fault_at_any_statement_leaves_nothing_and_the_retry_succeeds(workshop
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_after_the_commit_is_repeated_without_effect(workshop: Any, store: Any, fault: str) -> None:
-    workshop.database.fail_at(STATEMENTS, FAULTS[fault](), done=True)
+    workshop.database.fail_at(len(STATEMENTS), FAULTS[fault](), done=True)
     attempt(workshop)
     after = state(store.rows)
 
