@@ -7,7 +7,7 @@ from tests.property.pipeline import Pipeline
 from tests.property.reference import actual, expected
 
 #: Statements of one batch, BEGIN and COMMIT included, when everything happens: see docs/architecture.md.
-STATEMENTS = 8
+STATEMENTS = 9
 HOWS = ("exception", "connection", "after")
 
 
