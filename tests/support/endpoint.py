@@ -116,11 +116,12 @@ class Endpoint:
 
 
 def meaning(event: Event) -> str:
-    """Say what an event means: `bounced/hard stop`, `unsubscribed stop in list:7`, `opened by a machine`."""
+    """Say what an event means: `bounced/hard stop`, `unsubscribed stop in list:7`, `opened by a machine`, …"""
     words = [f"{event.type}/{event.bounce_class}" if event.bounce_class else str(event.type)]
     words += [str(event.effect)] if event.effect else []
     words += [f"in {event.scope}"] if event.scope else []
     words += ["by a machine"] if event.machine else []
+    words += ["for the message"] if event.blames_message else []
     return " ".join(words)
 
 

@@ -80,6 +80,13 @@ def test_the_date_is_in_an_unknown_zone_and_never_read() -> None:
         changed("delivered", ts_epoch=..., ts_event=..., date="2026-01-01 01:00:02")
 
 
+def test_the_fields_are_read() -> None:
+    event = changed("hard_bounce")
+
+    assert event.message_id == "202601010000.1@smtp-relay.mailin.fr"
+    assert (event.recipient, event.reason) == ("ann@example.com", "550 5.1.1 no such user")
+
+
 def test_the_id_is_the_webhooks_and_identifies_nothing() -> None:
     assert changed("delivered", id=1).event_id == changed("delivered", id=2).event_id
 

@@ -65,6 +65,11 @@ def test_what_is_not_about_a_mail_is_other(kind: str) -> None:
     assert meaning(read("mailersend", raw)) == "other"
 
 
+def test_the_activitys_own_type_comes_first() -> None:
+    assert meaning(read("mailersend", {**SAMPLES["sent"], "type": "activity.delivered"})) == "processed"
+    assert meaning(about("delivered", type=...)) == "delivered"
+
+
 @pytest.mark.parametrize("header", ["Signature", "X-MailerSend-Signature"])
 def test_the_signature_has_two_names(endpoint: Endpoint, header: str) -> None:
     body = endpoint.sampler.body([SAMPLES["sent"]])

@@ -138,6 +138,10 @@ def test_a_rejected_message_names_its_recipient_only_in_its_to_header(to: str, r
     assert event.reason == "bad content"
 
 
+def test_without_the_servers_words_the_reason_is_mailguns() -> None:
+    assert changed("suppressed by reason").reason == "suppress-bounce"
+
+
 def test_a_sub_account_is_proven_by_its_parents_signature(endpoint: Endpoint) -> None:
     child, parent = triple("another key"), triple(endpoint.keys.secret)
     signature = {**child, "parent-signature": parent["signature"]}

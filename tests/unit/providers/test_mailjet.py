@@ -1,6 +1,7 @@
 """Mailjet: every row of its tables, an object or an array, and numbers that a float cannot hold."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -93,6 +94,20 @@ def test_a_number_beyond_a_float_is_exact(endpoint: Endpoint, number: int) -> No
 
     (raw,) = endpoint.queued
     assert read("mailjet", raw).message_id == str(number)
+
+
+@pytest.mark.parametrize("related_to", ["content", "spam", "mailjet", "system"])
+def test_a_bounce_for_something_else_than_the_address_blames_the_message(related_to: str) -> None:
+    assert meaning(changed("soft bounce", error_related_to=related_to)) == "bounced/soft for the message"
+    assert meaning(changed("soft bounce", error_related_to="recipient")) == "bounced/soft"
+    assert meaning(changed("sent", error_related_to=related_to)) == "delivered"
+
+
+def test_the_kind_and_the_reason_keep_mailjets_words() -> None:
+    event = changed("hard bounce")
+
+    assert (event.kind, event.reason) == ("bounce/user unknown", "550 5.1.1")
+    assert event.occurred_at == datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ MEANINGS = {
     "bounce SoftBounce": "bounced/soft",
     "bounce Transient": "deferred",
     "bounce DnsError": "deferred",
-    "bounce Blocked": "bounced/soft",
-    "bounce DMARCPolicy": "bounced/soft",
-    "bounce SpamNotification": "bounced/soft",
-    "bounce VirusNotification": "bounced/soft",
+    "bounce Blocked": "bounced/soft for the message",
+    "bounce DMARCPolicy": "bounced/soft for the message",
+    "bounce SpamNotification": "bounced/soft for the message",
+    "bounce VirusNotification": "bounced/soft for the message",
     "bounce BadEmailAddress": "dropped stop",
     "bounce ManuallyDeactivated": "dropped stop",
     "bounce Unconfirmed": "dropped stop",
@@ -169,6 +169,13 @@ def test_a_credential_is_sent_where_its_secret_says(secret: str, headers: dict[s
 def test_a_bounce_has_an_id_of_its_own_whatever_the_trace(name: str) -> None:
     assert changed(name).event_id == changed(name, headers={TRACE_HEADER: "trace-1"}).event_id
     assert changed(name).event_id != changed(name, ID=42).event_id
+
+
+def test_the_kind_and_the_reason_keep_postmarks_words() -> None:
+    bounce, change = changed("bounce HardBounce"), changed("left a stream")
+
+    assert (bounce.kind, bounce.reason) == ("Bounce/HardBounce", "smtp;550 5.1.1 no such user")
+    assert (change.kind, change.reason) == ("SubscriptionChange/ManualSuppression", "ManualSuppression")
 
 
 def test_the_recipient_goes_by_two_names() -> None:

@@ -73,6 +73,13 @@ def test_a_bounce_type_nobody_knows_condemns_no_address() -> None:
     assert meaning(about("permanent bounce", bounce={"type": "Quantum"})) == "bounced/unknown"
 
 
+@pytest.mark.parametrize("subtype", ["MessageTooLarge", "ContentRejected", "AttachmentRejected"])
+def test_a_bounce_that_another_message_would_not_meet_blames_this_one(subtype: str) -> None:
+    bounce = {"type": "Transient", "subType": subtype}
+
+    assert meaning(about("transient bounce", bounce=bounce)) == "bounced/soft for the message"
+
+
 def test_the_id_is_only_in_the_header() -> None:
     assert changed("email.sent", headers={"svix-id": "msg_1"}).event_id == "resend:msg_1"
     assert changed("email.sent", headers={"webhook-id": "msg_2"}).event_id == "resend:msg_2"
@@ -101,7 +108,10 @@ def test_the_id_travels_with_the_event(endpoint: Endpoint) -> None:
     ids=str,
 )
 def test_an_event_names_its_recipient_only_if_there_is_one(to: Any, recipient: str | None) -> None:
-    assert about("email.complained", to=to).recipient == recipient
+    event = about("email.complained", to=to)
+
+    assert event.recipient == recipient
+    assert event.message_id == "00000000-bbbb-4000-8000-000000000001"
 
 
 def test_an_entry_of_the_stop_list_names_its_address_and_no_message() -> None:

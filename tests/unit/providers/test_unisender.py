@@ -26,7 +26,7 @@ MEANINGS = {
     "still tried": "deferred",
     "full mailbox": "bounced/soft",
     "no such user": "bounced/hard stop",
-    "taken for spam": "bounced/soft",
+    "taken for spam": "bounced/soft for the message",
     "had unsubscribed": "dropped stop",
     "unknown": "other",
 }
@@ -58,7 +58,7 @@ def test_each_type_of_the_table_has_a_sample() -> None:
 
 @pytest.mark.parametrize(
     ("statuses", "means"),
-    [(RETRYING, "deferred"), (NEVER_SENT, "dropped stop"), (MESSAGE_FAULTS, "bounced/soft")],
+    [(RETRYING, "deferred"), (NEVER_SENT, "dropped stop"), (MESSAGE_FAULTS, "bounced/soft for the message")],
     ids=["retrying", "never sent", "the message's fault"],
 )
 def test_the_delivery_status_says_what_a_hard_bounce_is_worth(statuses: set[str], means: str) -> None:
@@ -87,6 +87,20 @@ def test_the_fields_are_read() -> None:
     assert event.occurred_at == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
     assert (event.message_id, event.recipient) == ("1a3Q2V-0000OZ-S0", "ann@example.com")
     assert (event.kind, event.reason) == ("hard_bounced/err_user_unknown", "550 5.1.1")
+
+
+def test_a_status_nobody_knows_is_other() -> None:
+    assert meaning(about("sent", status="pondered")) == "other"
+
+
+@pytest.mark.parametrize("stamp", ["event_time", "block_time"])
+def test_what_is_not_about_a_mail_has_its_time_under_two_names_or_none(stamp: str) -> None:
+    raw = {"event_name": "transactional_spam_block", "event_data": {stamp: "2026-01-01 00:00:05"}}
+    undated = read("unisender", {**raw, "event_data": {}})
+
+    assert read("unisender", raw).occurred_at == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
+    assert read("unisender", raw).dated
+    assert not undated.dated
 
 
 @pytest.mark.parametrize("gone", ["status", "event_time"])
