@@ -8,9 +8,10 @@ from typing import Any
 from unittest.mock import patch
 
 from mailfold.errors import TransientStoreError
+from mailfold.steps import outcomes, unit
 from mailfold.steps import process as process_step
-from mailfold.steps import unit
-from mailfold.steps.unit import Staged, UnitOfWork
+from mailfold.steps.staging import Staged
+from mailfold.steps.unit import UnitOfWork
 from mailfold.store import batch, connection, idempotency
 from mailfold.store.queries import query
 
@@ -154,7 +155,7 @@ def acknowledge_before_commit() -> Iterator[None]:
 @contextlib.contextmanager
 def first_content_wins() -> Iterator[None]:
     """Of two contents of one event keep the one that came first."""
-    with patch.object(unit, "_settle", lambda *_, **__: None):
+    with patch.object(outcomes, "_settle", lambda *_, **__: None):
         yield
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from mailfold.errors import DataRejected, TransientStoreError
 from mailfold.queue import Record
 from mailfold.request import Source
-from mailfold.steps.unit import Counts, Excluded, UnitOfWork
+from mailfold.steps.staging import Counts
+from mailfold.steps.unit import Excluded, UnitOfWork
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 

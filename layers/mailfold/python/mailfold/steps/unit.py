@@ -2,30 +2,29 @@
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aws_lambda_powertools.utilities.idempotency import idempotent_function
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyValidationError
 
 from mailfold.envelope import Envelope, parse_record
-from mailfold.errors import DataRejected, MalformedPayload, NotAnEnvelope, UnparseableEvent
+from mailfold.errors import DataRejected, NotAnEnvelope, UnparseableEvent
 from mailfold.events import Event, Raw, digest
-from mailfold.jsontext import dumps, may_be_unstorable, storable_raw, storable_text
+from mailfold.jsontext import may_be_unstorable, storable_raw, storable_text
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.queue import Record
 from mailfold.request import Source
+from mailfold.steps.outcomes import classify
+from mailfold.steps.staging import Counts, Opened, Staged, event_letter, record_letter
 from mailfold.store import batch
-from mailfold.store.batch import Claim, DeadLetter
+from mailfold.store.batch import Claim
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.idempotency import JoinedPersistence, joined_config
 
 #: An adapter that fails in a way nobody foresaw gets this many deliveries before its event is set aside.
 QUARANTINE_AFTER = 5
-
-
-CONFLICT = ("conflict", "this id is stored with other content")
 
 
 class Excluded(Exception):
@@ -35,56 +34,6 @@ class Excluded(Exception):
         super().__init__(reason)
         self.records = records
         self.reason = reason
-
-
-@dataclass(kw_only=True)
-class Counts:
-    """What became of the events of one envelope; recorded as the result of its claim."""
-
-    source: str | None
-    new: int = 0
-    duplicate: int = 0
-    conflict: int = 0
-    dead: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """A record that holds an envelope."""
-
-    record: Record
-    envelope: Envelope
-    #: True where the body holds an escape that could stand for a character Postgres refuses.
-    suspicious: bool
-
-
-@dataclass(kw_only=True)
-class Staged:
-    """What the unit of work will write."""
-
-    events: list[tuple[Opened, Event]] = field(default_factory=list)
-    letters: list[DeadLetter] = field(default_factory=list)
-    #: By claim key, of the envelopes that run now.
-    counts: dict[str, Counts] = field(default_factory=dict)
-    #: Of the records that do not run: read before, or never to be read.
-    other_counts: list[Counts] = field(default_factory=list)
-    failed: list[Record] = field(default_factory=list)
-    failure: str = ""
-
-    def set_aside(self, one: Opened, kind: str, reason: str, raw: Any) -> None:
-        """Keep one event that cannot be folded."""
-        self.letters.append(_letter(one, kind, reason, raw))
-        self.counts[one.envelope.claim_key].dead += 1
-
-    def bury(self, record: Record, kind: str, reason: str) -> None:
-        """Keep a whole record that nobody can read."""
-        self.letters.append(_record_letter(record, kind, reason))
-        self.other_counts.append(Counts(source=None, dead=1))
-
-    def fail(self, record: Record, surprise: Exception) -> None:
-        """Leave a record to a later delivery."""
-        self.failed.append(record)
-        self.failure = type(surprise).__name__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,14 +55,14 @@ class UnitOfWork:
             if staged.failed:
                 raise Excluded(staged.failed, staged.failure)
             stored = self._fold_each(tx, staged) if one_by_one else self._fold(tx, staged)
-            _classify(tx, staged, stored, publish=self.publish)
+            classify(tx, staged, stored, publish=self.publish)
             batch.complete(tx, {key: _result(counts) for key, counts in staged.counts.items()}, staged.letters)
         return [*staged.counts.values(), *staged.other_counts]
 
     def bury(self, record: Record, reason: str) -> list[Counts]:
         """Keep a whole record that no transaction can take."""
         with self.database.transaction() as tx:
-            batch.complete(tx, {}, [_record_letter(record, "refused_by_store", reason)])
+            batch.complete(tx, {}, [record_letter(record, "refused_by_store", reason)])
         return [Counts(source=None, dead=1)]
 
     def _open(self, records: Iterable[Record], staged: Staged) -> list[Opened]:
@@ -164,7 +113,7 @@ class UnitOfWork:
             try:
                 stage(claim={"claim_key": key, "request_hash": one.envelope.request_hash}, one=one, staged=staged)
             except IdempotencyValidationError:
-                staged.letters.append(_letter(one, "claim_conflict", "this key was used for another payload"))
+                staged.letters.append(event_letter(one, "claim_conflict", "this key was used for another payload"))
                 staged.other_counts.append(Counts(source=one.envelope.source, conflict=events))
             else:
                 if staged.counts.get(key) is already:
@@ -236,84 +185,8 @@ def _storable_or_none(text: str | None) -> str | None:
     return None if text is None else storable_text(text)
 
 
-def _classify(tx: Transaction, staged: Staged, stored: set[str], *, publish: bool) -> None:
-    """Count each event as new, duplicate, or conflict: the same id with other content, which is kept, not dropped."""
-    fingerprints = _fingerprints(tx, staged, stored)
-    fresh = set(stored)
-    conflicts: list[tuple[Opened, Event]] = []
-    for one, event in staged.events:
-        counts = staged.counts[one.envelope.claim_key]
-        if fingerprints.get(event.event_id, event.fingerprint) != event.fingerprint:
-            conflicts.append((one, event))
-            counts.conflict += 1
-        elif event.event_id in fresh:
-            fresh.remove(event.event_id)
-            counts.new += 1
-        else:
-            counts.duplicate += 1
-    if conflicts:
-        _settle(tx, staged, conflicts, publish=publish)
-
-
-def _fingerprints(tx: Transaction, staged: Staged, stored: set[str]) -> dict[str, str]:
-    """Return the fingerprint under which each event is stored now."""
-    found: dict[str, str] = {}
-    for _, event in staged.events:
-        if event.event_id in stored:
-            # Among copies in one batch the statement stores the one whose fingerprint sorts first.
-            found[event.event_id] = min(found.get(event.event_id, event.fingerprint), event.fingerprint)
-    older = {event.event_id for _, event in staged.events} - stored
-    return {**found, **batch.held(tx, older)} if older else found
-
-
-def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, Event]], *, publish: bool) -> None:
-    """Fold all contents of an event, store the one that sorts first, and keep the others as dead letters."""
-    replaced = batch.settle(tx, [event for _, event in conflicts], publish=publish)
-    # Asked again, because a transaction that was waited for may have stored the very content that is settled here.
-    kept = batch.held(tx, {event.event_id for _, event in conflicts})
-    for one, event in conflicts:
-        if kept.get(event.event_id) != event.fingerprint:
-            letter = _letter(one, *CONFLICT, event.raw)
-            staged.letters.append(replace(letter, identity=f"{event.event_id}:{event.fingerprint}"))
-    staged.letters.extend(
-        DeadLetter(
-            kind=CONFLICT[0],
-            reason=CONFLICT[1],
-            source=loser.source,
-            provider=loser.provider,
-            raw=_text(loser.raw, otherwise=str(loser.raw)),
-            received_at=loser.received_at,
-            identity=f"{loser.event_id}:{loser.fingerprint}",
-        )
-        for loser in replaced
-    )
-
-
 def _claim(envelope: Envelope) -> Claim:
     return Claim(claim_key=envelope.claim_key, request_hash=envelope.request_hash, source=envelope.source)
-
-
-def _letter(one: Opened, kind: str, reason: str, raw: Any = None) -> DeadLetter:
-    return DeadLetter(
-        kind=kind,
-        reason=reason,
-        source=one.envelope.source,
-        provider=one.envelope.provider,
-        claim_key=one.envelope.claim_key,
-        raw=_text(list(one.envelope.events) if raw is None else raw, otherwise=one.record.body),
-        received_at=one.envelope.received_at,
-    )
-
-
-def _record_letter(record: Record, kind: str, reason: str) -> DeadLetter:
-    return DeadLetter(kind=kind, reason=reason, raw=record.body, received_at=record.sent_at)
-
-
-def _text(raw: Any, *, otherwise: str) -> str:
-    try:
-        return raw if isinstance(raw, str) else dumps(raw)
-    except MalformedPayload:
-        return otherwise
 
 
 def _result(counts: Counts) -> dict[str, int]:
