@@ -93,6 +93,7 @@ def test_what_the_rows_promise(template: dict[str, Any]) -> None:
     assert urls == {
         "process": "postgresql://mailfold_process@here/mailfold",
         "prune": "postgresql://mailfold_prune@here/mailfold",
+        "sweep": "postgresql://mailfold_sweep@here/mailfold",
         "migrate": "postgresql://mailfold_owner@here/mailfold",
     }
     sources = [json.loads(each["SOURCES"]) for each in variables if "SOURCES" in each]

@@ -165,8 +165,8 @@ def test_prune_deletes_what_is_past_its_window(
 def test_the_scheduler_calls_prune(stack: Stack, database: pg8000.native.Connection) -> None:
     """The deployed schedule, moved from the night to this moment."""
     scheduler = client("scheduler", stack.aws_endpoint)
-    (listed,) = scheduler.list_schedules()["Schedules"]
-    deployed = scheduler.get_schedule(Name=listed["Name"])
+    listed = [scheduler.get_schedule(Name=each["Name"]) for each in scheduler.list_schedules()["Schedules"]]
+    (deployed,) = (each for each in listed if stack.functions["prune"] in each["Target"]["Arn"])
     old = insert_old_event(database)
 
     scheduler.create_schedule(
@@ -176,5 +176,11 @@ def test_the_scheduler_calls_prune(stack: Stack, database: pg8000.native.Connect
         Target=deployed["Target"],
     )
 
-    assert stack.functions["prune"] in deployed["Target"]["Arn"]
     await_that(lambda: not stored(database, old))
+
+
+def test_sweep_runs_with_its_own_rights(stack: Stack) -> None:
+    answer = client("lambda", stack.aws_endpoint).invoke(FunctionName=stack.functions["sweep"], Payload=b"{}")
+
+    assert "FunctionError" not in answer
+    assert json.loads(answer["Payload"].read()).keys() == {"stopped", "released"}
