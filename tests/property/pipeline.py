@@ -5,12 +5,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
 
 from mailfold.fold import SOFT_LIMIT
 from mailfold.queue import Record
-from mailfold.steps import process as step
-from mailfold.steps.process import Bench
+from mailfold.steps.process import Bench, process
 from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database, Parameter, Rows
 from mailfold.telemetry import Telemetry
@@ -71,8 +69,6 @@ class Pipeline:
         self.process_url = process_url
         self.admin = Database(owner_url)
         self.database = FragileDatabase(process_url, self.admin)
-        #: Looked up at each delivery, so that a flawed one can be put in its place.
-        self.step: Callable[[Sequence[Record], Bench], Any] = lambda records, bench: step.process(records, bench)
 
     def deliver(self, history: History, mark: str, *, crash: tuple[int, str] | None = None) -> None:
         """Deliver every batch in order, from one worker that may die once."""
@@ -118,7 +114,7 @@ class Pipeline:
         for receive in range(1, MAX_RECEIVES):
             with contextlib.suppress(Crash):
                 received = [_again(record, receive) for record in records]
-                failed = set(self.step(received, _bench(database, reasons)).failed)
+                failed = set(process(received, _bench(database, reasons)).failed)
                 records = [record for record in records if record.record_id in failed]
             if not records:
                 return

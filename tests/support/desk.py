@@ -2,7 +2,8 @@
 
 import base64
 import json
-from datetime import UTC, datetime
+from collections import deque
+from datetime import datetime
 from typing import Any
 
 from local.samples import Keys, Raw, Sampler, sampler, signed
@@ -12,56 +13,21 @@ from mailfold.secrets import Secrets
 from mailfold.steps import receive as step
 from mailfold.steps.receive import Answer, Door
 from mailfold.telemetry import Telemetry
+from tests.support.endpoint import NOW, FakeFetcher, FreshKeyed
+from tests.support.fakes import FakeSecretsManager, FakeSqs, refuse_all
 
-NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 
-
-class FakeSqs:
+class FullableSqs(FakeSqs):
     """A queue in memory that can be full."""
 
-    def __init__(self) -> None:
-        self.bodies: list[str] = []
-        self.full = False
+    full = False
 
     def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        if self.full:
-            return {"Failed": [{"Id": entry["Id"]} for entry in Entries]}
-        self.bodies += [entry["MessageBody"] for entry in Entries]
-        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+        self._faults = deque([refuse_all] if self.full else [])
+        return super().send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
 
     def events(self) -> list[Raw]:
         return [event for body in self.bodies for event in json.loads(body)["events"]]
-
-
-class FakeSecrets:
-    """A secret in memory."""
-
-    def __init__(self, **secrets: list[str]) -> None:
-        self.secrets = secrets
-
-    def get_secret_value(self, *, SecretId: str) -> dict[str, Any]:  # noqa: N803
-        return {"SecretString": json.dumps(self.secrets)}
-
-
-class FakeFetcher:
-    """Serves the certificate of a sampler's key."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.fetched: list[str] = []
-
-    def certificate(self, url: str) -> str:
-        self.fetched.append(url)
-        return self.text
-
-    get = certificate
-
-
-class OpenKeyed:
-    """Lets every key through once, as an empty table does."""
-
-    def once(self, key: str, request_hash: str, enqueue: Any) -> tuple[int, dict[str, int]]:
-        return 200, {"events": enqueue()}
 
 
 class Desk:
@@ -71,13 +37,14 @@ class Desk:
         self.sampler: Sampler = sampler(name)
         self.keys: Keys = self.sampler.make_keys()
         self.source = Source(name=name, provider=name, options=self.sampler.OPTIONS)
-        self.sqs = FakeSqs()
+        self.sqs = FullableSqs()
+        self.manager = FakeSecretsManager({name: list(secrets) or [self.keys.secret]})
         pem = getattr(self.sampler, "certificate", lambda _: "")(self.keys)
         self.door = Door(
             sources={name: self.source},
-            secrets=Secrets(FakeSecrets(**{name: list(secrets) or [self.keys.secret]}), "secret"),
+            secrets=Secrets(self.manager, "secret"),
             queue=Queue(client=self.sqs, url="queue"),
-            keyed=OpenKeyed(),  # type: ignore[arg-type]
+            keyed=FreshKeyed(),  # type: ignore[arg-type]
             fetcher=FakeFetcher(pem),  # type: ignore[arg-type]
             max_body_bytes=4_000_000,
             telemetry=Telemetry("receive"),

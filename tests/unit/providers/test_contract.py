@@ -126,7 +126,7 @@ def test_each_of_two_rotated_secrets_is_accepted(name: str, newest_first: bool) 
     other = "arn:aws:sns:eu-west-1:999999999999:other" if name == "ses" else sampler(name).make_keys().secret
     desk = Desk(name)
     ours = desk.keys.secret
-    desk.door.secrets._client.secrets[name] = [ours, other] if newest_first else [other, ours]  # type: ignore[attr-defined]
+    desk.manager.secret[name] = [ours, other] if newest_first else [other, ours]
     body, headers = desk.signed()
 
     assert desk.post(body, headers).status == 200
