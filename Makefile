@@ -7,7 +7,7 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos synth bench deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos synth bench cost deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,8 +59,11 @@ chaos: setup ## 200,000 events while workers are killed and Postgres is stopped 
 synth: setup ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
 
-bench: setup ## benchmarks
-	@echo "no benchmarks yet"
+bench: setup ## every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench $(ONLY) $(BENCH)
+
+cost: setup ## dollars per million events, from the measured work and docs/cost.md
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench.cost
 
 deploy: setup ## cdk deploy, with the account of your AWS profile
 	@$(PY) -m local.cdk deploy

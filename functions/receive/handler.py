@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-import boto3
-
+from mailfold import aws
 from mailfold.fetch import Fetcher
 from mailfold.keyed import Keyed
 from mailfold.queue import Queue
@@ -18,8 +17,8 @@ settings = ReceiveSettings.from_environment()
 telemetry = Telemetry("receive")
 door = Door(
     sources=settings.sources,
-    secrets=Secrets(boto3.client("secretsmanager"), settings.secret_id),
-    queue=Queue(client=boto3.client("sqs"), url=settings.queue_url),
+    secrets=Secrets(aws.client("secretsmanager", settings.aws), settings.secret_id),
+    queue=Queue(client=aws.client("sqs", settings.aws), url=settings.queue_url),
     keyed=Keyed(settings.claim_table),
     fetcher=Fetcher(),
     max_body_bytes=settings.max_body_bytes,

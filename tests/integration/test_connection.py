@@ -83,11 +83,11 @@ def test_a_server_that_only_pretends_to_speak_tls_is_refused() -> None:
 
 
 def test_after_a_value_that_cannot_be_bound_the_next_answer_is_its_own(database: Database) -> None:
-    database.run("held", {"event_ids": "[]"})
+    database.run("held", {"events": "[]"})
     before = database._connection
 
     with pytest.raises(UnicodeEncodeError):
-        database.run("held", {"event_ids": "\ud800"})
+        database.run("held", {"events": "\ud800"})
 
     assert [database.execute(f"select {number}") for number in (43, 44)] == [[[43]], [[44]]]
     assert database._connection is not before
@@ -100,7 +100,7 @@ def test_a_refused_value_rolls_back_and_keeps_the_connection(database: Database,
     def claim_and_stumble() -> None:
         with database.transaction() as tx:
             tx.run("claim", {"claims": '[{"claim_key":"k","request_hash":"h","source":"s"}]'})
-            tx.run("held", {"event_ids": "not json"})
+            tx.run("held", {"events": "not json"})
 
     with pytest.raises(DataRejected):
         claim_and_stumble()
@@ -127,11 +127,11 @@ def test_a_commit_that_did_not_happen_is_not_taken_for_one(database: Database) -
 
 def test_statements_are_prepared_once_per_connection(database: Database) -> None:
     for _ in range(3):
-        database.run("held", {"event_ids": "[]"})
+        database.run("held", {"events": "[]"})
 
     assert database.execute("select count(*) from pg_prepared_statements where statement like '-- held%'") == [[1]]
     database.close()
-    assert database.run("held", {"event_ids": "[]"}) == []
+    assert database.run("held", {"events": "[]"}) == []
 
 
 def test_a_dead_connection_gives_its_socket_back_at_once(database: Database, store: Any) -> None:

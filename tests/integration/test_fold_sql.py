@@ -131,8 +131,8 @@ def test_changes_are_announced_once_if_at_all(workshop: Any, store: Any, publish
     assert announced == (
         [
             ["address_suppressed", "ann@example.com"],
-            ["status_reached", "m1"],
-            ["status_reached", "m1"],
+            ["status_changed", "m1"],
+            ["status_changed", "m1"],
             ["suppression_lifted", "ann@example.com"],
         ]
         if publish

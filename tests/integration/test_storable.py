@@ -54,6 +54,23 @@ def test_a_character_beyond_the_basic_plane_is_nothing_odd(workshop: Any, store:
     assert store.value("select reason from email_events") == "😀 \\ud800 \\u0000 é"
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"number": 10**30}, {"deep": json.loads("[" * 300 + "]" * 300)}, {"number": -(2**63) - 1, "text": "é"}],
+    ids=["a number beyond 64 bits", "deep nesting", "both kinds of text"],
+)
+def test_what_the_fast_encoder_refuses_is_stored_like_anything_else(workshop: Any, store: Any, odd: Any) -> None:
+    event = raw("a", **odd)
+
+    outcome = workshop.process(record(envelope(event, raw("neighbour", at="2026-01-01T00:00:00.25Z"))))
+
+    assert outcome.failed == []
+    assert store.rows("select event_id, payload->'data' from email_events where event_id like '%:a'") == [
+        ["sesmetric:a", event["data"]]
+    ]
+    assert store.value("select count(distinct occurred_at) from email_events") == 2
+
+
 def test_a_notification_with_odd_characters_in_its_message_and_id_is_stored(workshop: Any, store: Any) -> None:
     event = copy.deepcopy(SAMPLES["permanent bounce"])
     event["bounce"]["bouncedRecipients"] = [{"emailAddress": f"{ODD}@example.com", "diagnosticCode": ODD}]

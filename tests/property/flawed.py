@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -162,13 +163,12 @@ def first_content_wins() -> Iterator[None]:
 @contextlib.contextmanager
 def one_event_per_message() -> Iterator[None]:
     """Take the id of the message for the id of the event."""
-    original = batch._event_row
+    original = batch._rows
 
-    def row(event: Any) -> dict[str, Any]:
-        made = original(event)
-        return {**made, "event_id": made["message_id"] or made["event_id"]}
+    def rows(events: Any) -> str:
+        return original([replace(event, event_id=event.message_id or event.event_id) for event in events])
 
-    with patch.object(batch, "_event_row", row):
+    with patch.object(batch, "_rows", rows):
         yield
 
 

@@ -122,7 +122,7 @@ class Pipeline:
 
     def sweep(self) -> None:
         """Derive the soft stops from the store."""
-        sweep(self.admin, _Notes([], "sweep"), soft_limit=SOFT_LIMIT)
+        sweep(self.admin, _Notes([], "sweep"), soft_limit=SOFT_LIMIT, publish=False)
 
     def tidy(self) -> None:
         """Empty the tables, so that looking for one history's rows stays quick."""

@@ -12,10 +12,12 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 
 from local.samples import Keys, sampler
 from tests.support.gateway import gateway_event
 from tests.support.handlers import Context, load_handler
+from tests.support.signed import SignedServer
 
 #: Two sources that sign in different ways, and what each is of.
 SOURCES = {"sendgrid": "sendgrid", "shop": "sesmetric"}
@@ -26,7 +28,13 @@ NUMBERS = count(1)
 
 @cache
 def _client(service: str) -> Any:
-    return boto3.client(service)
+    # The addresses that the function is given lead to this client: it must not follow them itself.
+    return boto3.client(service, config=Config(ignore_configured_endpoint_urls=True))
+
+
+@cache
+def _aws() -> SignedServer:
+    return SignedServer(_client)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +65,8 @@ class Door:
             "QUEUE_URL": self.queue_url,
             "CLAIM_TABLE": "claims",
             "MAX_BODY_BYTES": str(MAX_BODY_BYTES),
+            "AWS_ENDPOINT_URL_SQS": _aws().url,
+            "AWS_ENDPOINT_URL_SECRETS_MANAGER": _aws().url,
         }
         return load_handler("receive", self._monkeypatch, settings | dict(environment))
 

@@ -13,6 +13,7 @@ FUNCTIONS = Path(__file__).parents[2] / "functions"
 COMMON = {
     "POWERTOOLS_METRICS_NAMESPACE": "Mailfold",
     "POWERTOOLS_LOG_LEVEL": "INFO",
+    "AWS_REGION": "eu-west-1",
     "AWS_DEFAULT_REGION": "eu-west-1",
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",

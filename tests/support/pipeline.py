@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
 
 from local.samples import sampler
+from mailfold import aws
 from tests.support.fakes import FakeSecretsManager, FakeSqs
 from tests.support.gateway import gateway_event
 from tests.support.handlers import Context, load_handler
@@ -24,7 +24,7 @@ class Pipeline:
         self._taken = 0
         secrets = FakeSecretsManager({name: [keys.secret] for name, keys in self.keys.items()})
         clients = {"sqs": self.sqs, "secretsmanager": secrets}
-        monkeypatch.setattr(boto3, "client", lambda service, **_: clients[service])
+        monkeypatch.setattr(aws, "client", lambda service, access: clients[service])
         sources = json.dumps({name: {"provider": source.provider} for name, source in SOURCES.items()})
         receive = {
             "SOURCES": sources,

@@ -52,6 +52,16 @@ def test_a_retry_of_the_same_bytes_yields_the_same_claims() -> None:
     assert len({one.claim_key for one in first}) == len(first)
 
 
+def test_claims_stay_the_same_from_release_to_release() -> None:
+    events = [{"n": n, "name": "Zoë 😀", "at": 1767225602.25, "big": 19421777835146490, "pad": None} for n in range(3)]
+
+    [envelope] = [opened(one) for one in sealed(events)]
+
+    # A retry may meet a newer release than the first attempt did: other words here would make it a collision.
+    assert envelope.claim_key == "main:334528887c0968bae66356ba4f3eb790:0"
+    assert envelope.request_hash == "194b9d8d1c7fd11b1180394f553cb528"
+
+
 def test_another_body_or_another_source_yields_other_claims() -> None:
     body = b'[{"id":"evt_1"}]'
     events = [{"id": "evt_1"}]

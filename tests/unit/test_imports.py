@@ -1,5 +1,6 @@
 """What loading a part of the package really loads; the import contracts see names, this sees the interpreter."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,10 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "layers" / "mailfold" / "python"
+FUNCTIONS = Path(__file__).parents[2] / "functions"
 NETWORK = {"socket", "ssl", "http.client", "urllib.request", "asyncio", "subprocess", "boto3", "botocore", "pg8000"}
+#: What makes a client of boto3 slow to load: itself, and the session that finds its way to a service.
+CLIENT = {"boto3", "botocore.session", "botocore.client"}
 DATABASE = {"pg8000", "mailfold.store", "mailfold.store.connection"}
 
 
@@ -28,6 +32,27 @@ def test_receive_loads_no_database() -> None:
     assert loaded_by("mailfold.settings", "mailfold.steps.receive", "mailfold.queue") & DATABASE == set()
 
 
-@pytest.mark.parametrize("step", ["prune", "migrate"])
+@pytest.mark.parametrize("step", ["process", "prune", "sweep", "migrate"])
 def test_the_steps_on_the_database_load_no_aws_client(step: str) -> None:
-    assert loaded_by("mailfold.settings", f"mailfold.steps.{step}") & {"boto3"} == set()
+    loaded = loaded_by("mailfold.settings", f"mailfold.steps.{step}", "mailfold.store.connection")
+
+    assert loaded & CLIENT == set()
+
+
+def test_receive_signs_its_calls_without_an_aws_client() -> None:
+    loaded = loaded_by("mailfold.settings", "mailfold.steps.receive", "mailfold.aws")
+
+    assert loaded & CLIENT == set()
+    # Only a request with such a signature needs it.
+    assert "cryptography" not in loaded
+
+
+@pytest.mark.parametrize("step", ["receive", "process", "prune", "sweep", "migrate"])
+def test_a_handler_imports_nothing_beyond_its_step(step: str) -> None:
+    """The two tests above stand for the handlers only as long as these import the same modules."""
+    tree = ast.parse((FUNCTIONS / step / "handler.py").read_text())
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    others = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+
+    assert {name for name in imported if name and name.split(".")[0] not in ("mailfold", "typing", "datetime")} == set()
+    assert others <= {"json"}

@@ -86,6 +86,29 @@ def test_nesting_too_deep_to_write_is_malformed() -> None:
         deep = deep.pop()  # type: ignore[assignment]  # unwound by hand: freeing it in one go is recursive as well
 
 
+def test_a_circle_is_malformed() -> None:
+    circle: dict[str, object] = {}
+    circle["itself"] = circle
+
+    with pytest.raises(MalformedPayload):
+        dumps(circle)
+
+    circle.clear()
+
+
+@pytest.mark.parametrize("hostile", [b'{"a":{"b":', b'{"a":[1e999]}', b"[" * 100_000], ids=lambda body: repr(body[:9]))
+def test_a_malformed_body_leaves_nothing_behind(hostile: bytes) -> None:
+    with pytest.raises(MalformedPayload):
+        loads(hostile)
+
+    assert loads(b'{"a":{"b":1.5}}') == {"a": {"b": 1.5}}
+
+
+@given(RAW)
+def test_output_is_compact(raw: dict[str, object]) -> None:
+    assert dumps(raw) == json.dumps(raw, separators=(",", ":"))
+
+
 @pytest.mark.parametrize("raw", POISON.values(), ids=POISON)
 def test_what_jsonb_refuses_is_kept_as_its_exact_text(raw: dict[str, object]) -> None:
     stored = storable_raw(raw)

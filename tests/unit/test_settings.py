@@ -14,13 +14,14 @@ GOOD = {
     "QUEUE_URL": "https://queue",
     "CLAIM_TABLE": "claims",
     "MAX_BODY_BYTES": "4000000",
+    "AWS_REGION": "eu-west-1",
     "TOPICS": json.dumps({TOPIC: "ses"}),
     "DATABASE_URL": "postgresql://mailfold_process@db.example.com/mailfold",
     "PUBLISH": "true",
     "RETENTION": json.dumps({"events": 60}),
 }
 READERS = {
-    ReceiveSettings: ("SOURCES", "SECRET_ID", "QUEUE_URL", "CLAIM_TABLE", "MAX_BODY_BYTES"),
+    ReceiveSettings: ("SOURCES", "SECRET_ID", "QUEUE_URL", "CLAIM_TABLE", "MAX_BODY_BYTES", "AWS_REGION"),
     ProcessSettings: ("SOURCES", "TOPICS", "DATABASE_URL", "PUBLISH"),
     PruneSettings: ("DATABASE_URL", "RETENTION"),
     MigrateSettings: ("DATABASE_URL",),
@@ -41,6 +42,37 @@ def test_receive_reads_what_it_is_told() -> None:
     assert (settings.sources["main"].name, settings.sources["main"].provider) == ("main", "sendgrid")
     assert (settings.secret_id, settings.queue_url) == ("mailfold/sources", "https://queue")
     assert (settings.claim_table, settings.max_body_bytes) == ("claims", 4_000_000)
+
+
+def test_receive_reaches_aws_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_SECRETS_MANAGER"):
+        monkeypatch.delenv(name, raising=False)
+    plain = ReceiveSettings.from_environment().aws
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:9324")
+    emulated = ReceiveSettings.from_environment().aws
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", "http://127.0.0.1:9325")
+    apart = ReceiveSettings.from_environment().aws
+
+    assert (plain.url("sqs"), plain.region) == ("https://sqs.eu-west-1.amazonaws.com", "eu-west-1")
+    assert (emulated.url("sqs"), emulated.url("secretsmanager")) == ("http://127.0.0.1:9324", "http://127.0.0.1:4566")
+    assert apart.url("secretsmanager") == "http://127.0.0.1:9325"
+
+
+def test_renewed_credentials_are_read_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    access = ReceiveSettings.from_environment().aws
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, f"later-{name}")
+
+    credentials = access.credentials()
+
+    assert (credentials.access_key, credentials.secret_key) == (
+        "later-AWS_ACCESS_KEY_ID",
+        "later-AWS_SECRET_ACCESS_KEY",
+    )
+    assert credentials.token == "later-AWS_SESSION_TOKEN"
+    assert "SECRET" not in repr(credentials)
+    assert "TOKEN" not in repr(credentials)
 
 
 @pytest.mark.parametrize(("text", "publish"), [("true", True), ("false", False)])

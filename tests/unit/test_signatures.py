@@ -11,9 +11,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.samples import sendgrid
+from local.samples import postal, sendgrid
+from mailfold import signatures
 from mailfold.errors import VerificationError
-from mailfold.signatures import Proof, check_fresh, prove_ecdsa, prove_hmac
+from mailfold.signatures import PARSED_KEYS, Proof, check_fresh, prove_ecdsa, prove_hmac, prove_rsa
 
 # The vector that SendGrid's own libraries test with:
 # https://github.com/sendgrid/sendgrid-python/blob/main/test/unit/test_eventwebhook.py
@@ -132,6 +133,44 @@ def test_a_key_of_another_kind_proves_nothing() -> None:
 
     with pytest.raises(VerificationError):
         prove_vector(keys=[other_kind])
+
+
+def test_a_key_is_parsed_once_and_a_rotated_one_is_another() -> None:
+    signatures._load_der.cache_clear()
+
+    for _ in range(3):
+        prove_vector()
+        with pytest.raises(VerificationError):
+            prove_vector(keys=[OTHER_KEY])
+        assert prove_vector(keys=[OTHER_KEY, KEY])
+
+    assert signatures._load_der.cache_info().misses == 2
+
+
+def test_a_broken_key_is_refused_each_time_and_never_kept() -> None:
+    signatures._load_der.cache_clear()
+
+    for _ in range(3):
+        with pytest.raises(VerificationError):
+            prove_vector(keys=["broken"])
+
+    assert signatures._load_der.cache_info().currsize == 0
+
+
+def test_a_key_parsed_for_one_scheme_proves_nothing_by_another() -> None:
+    keys = postal.make_keys()
+    signature = postal.sign(BODY, keys, NOW)["X-Postal-Signature-256"]
+
+    assert prove_rsa(public_keys=[keys.secret], message=(BODY,), signature=signature, algorithm="sha256")
+    with pytest.raises(VerificationError):
+        prove_ecdsa(public_keys=[keys.secret], message=(BODY,), signature=signature)
+    with pytest.raises(VerificationError):
+        prove_rsa(public_keys=[KEY], message=(BODY,), signature=signature, algorithm="sha256")
+
+
+def test_the_parsed_keys_are_bounded() -> None:
+    assert signatures._load_der.cache_info().maxsize == PARSED_KEYS
+    assert signatures._load_rsa.cache_info().maxsize == PARSED_KEYS
 
 
 def test_the_samples_sign_as_sendgrid_does() -> None:

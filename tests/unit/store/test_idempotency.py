@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.idempotency import BasePersistenceLayer, id
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyValidationError
 
 from mailfold.store.batch import Holder
-from mailfold.store.idempotency import JoinedPersistence, joined_config
+from mailfold.store.idempotency import Asked, JoinedPersistence, joined_config
 
 RESULT = {"new": 2, "duplicate": 0, "conflict": 0, "dead": 0}
 
@@ -26,12 +26,12 @@ class Worker:
             config=joined_config(lambda: 60_000),
         )
 
-    def _run(self, *, claim: Mapping[str, str]) -> dict[str, int]:
-        self.runs.append(claim["claim_key"])
+    def _run(self, *, claim: Asked) -> dict[str, int]:
+        self.runs.append(claim.claim_key)
         return RESULT
 
     def __call__(self, key: str, request_hash: str = "h1") -> Any:
-        return self._guarded(claim={"claim_key": key, "request_hash": request_hash})
+        return self._guarded(claim=Asked(key, request_hash))
 
 
 def test_a_free_claim_runs() -> None:
@@ -75,7 +75,7 @@ def test_the_second_copy_in_one_batch_with_another_payload_is_refused() -> None:
 def test_a_claim_that_failed_may_run_again_in_the_same_batch() -> None:
     worker = Worker({"main:1": None})
 
-    def fail(*, claim: Mapping[str, str]) -> None:
+    def fail(*, claim: Asked) -> None:
         raise ZeroDivisionError
 
     layer = JoinedPersistence({"main:1": None})
@@ -84,7 +84,7 @@ def test_a_claim_that_failed_may_run_again_in_the_same_batch() -> None:
     )
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            failing(claim={"claim_key": "main:1", "request_hash": "h1"})
+            failing(claim=Asked("main:1", "h1"))
 
     assert worker("main:1") == RESULT
 

@@ -1,7 +1,7 @@
 """One normalised fact about one message and one recipient."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -69,12 +69,14 @@ class Event:
     #: True where the provider says that a machine opened or clicked.
     machine: bool = False
     raw: Raw
+    #: Digest of what the provider said, free of ids and of our mapping, so that a mapping fix makes no conflict.
+    fingerprint: str = field(init=False)
 
-    @property
-    def fingerprint(self) -> str:
-        """Digest of what the provider said, free of ids and of our mapping, so that a mapping fix makes no conflict."""
+    def __post_init__(self) -> None:
         stated_at = self.occurred_at.isoformat() if self.dated else ""
-        return digest(self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
+        stated = digest(self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
+        # Computed once: a batch looks at it several times. A frozen dataclass can be filled in no other way.
+        object.__setattr__(self, "fingerprint", stated)
 
 
 def digest(*parts: str) -> str:

@@ -15,7 +15,7 @@ ATTEMPTS = 3
 
 
 class SqsClient(Protocol):
-    """The one call of boto3's client that is used here."""
+    """The one call to SQS, as boto3 would take it."""
 
     def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> Mapping[str, Any]:  # noqa: N803
         """Send up to ten records."""
@@ -39,7 +39,7 @@ class Queue:
             try:
                 answer = self.client.send_message_batch(QueueUrl=self.url, Entries=entries)
             except Exception as exc:
-                # botocore raises a class of its own per service error; each means that nothing is known to be queued.
+                # Whatever goes wrong on the way to SQS means that nothing is known to be queued.
                 raise QueueUnavailable(f"the queue did not answer: {type(exc).__name__}") from exc
             waiting = {entry_id: text for entry_id, text in waiting.items() if not _sent(answer, entry_id)}
             if not waiting:

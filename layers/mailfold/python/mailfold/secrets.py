@@ -13,7 +13,7 @@ REREAD_AFTER_S = 30
 
 
 class SecretsClient(Protocol):
-    """The one call of boto3's client that is used here."""
+    """The one call to Secrets Manager, as boto3 would take it."""
 
     def get_secret_value(self, *, SecretId: str) -> Mapping[str, Any]:  # noqa: N803
         """Read one secret."""
@@ -66,7 +66,7 @@ class Secrets:
         except MalformedPayload:
             raise SecretUnavailable("the secret is not JSON") from None
         except Exception as exc:
-            # botocore raises a class of its own per service error; each means that nobody can be verified now.
+            # Whatever goes wrong on the way to Secrets Manager means that nobody can be verified now.
             raise SecretUnavailable(f"the secret could not be read: {type(exc).__name__}") from exc
         if not isinstance(secrets, dict):
             raise SecretUnavailable("the secret is not a JSON object")

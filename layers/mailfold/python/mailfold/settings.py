@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mailfold.access import Access, Credentials
 from mailfold.errors import SettingsError
 from mailfold.providers import REGISTRY
 from mailfold.request import Source
@@ -22,6 +23,7 @@ class ReceiveSettings:
     #: The DynamoDB table of the keys that keyed sources send.
     claim_table: str
     max_body_bytes: int
+    aws: Access
 
     @classmethod
     def from_environment(cls) -> "ReceiveSettings":
@@ -32,6 +34,7 @@ class ReceiveSettings:
             queue_url=_text("QUEUE_URL"),
             claim_table=_text("CLAIM_TABLE"),
             max_body_bytes=_number("MAX_BODY_BYTES"),
+            aws=_access(),
         )
 
 
@@ -76,11 +79,38 @@ class SweepSettings:
 
     database_url: str
     soft_limit: int
+    publish: bool
 
     @classmethod
     def from_environment(cls) -> "SweepSettings":
         """Read them."""
-        return cls(database_url=_text("DATABASE_URL"), soft_limit=_number("SOFT_LIMIT"))
+        return cls(database_url=_text("DATABASE_URL"), soft_limit=_number("SOFT_LIMIT"), publish=_flag("PUBLISH"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishSettings:
+    """What publish is told."""
+
+    database_url: str
+    bus_name: str
+
+    @classmethod
+    def from_environment(cls) -> "PublishSettings":
+        """Read them."""
+        return cls(database_url=_text("DATABASE_URL"), bus_name=_text("BUS_NAME"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchSettings:
+    """What watch is told."""
+
+    sources: Mapping[str, Source]
+    database_url: str
+
+    @classmethod
+    def from_environment(cls) -> "WatchSettings":
+        """Read them."""
+        return cls(sources=_sources(), database_url=_text("DATABASE_URL"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +144,26 @@ def _topics(sources: Mapping[str, Source]) -> dict[str, str]:
         if not isinstance(source, str) or source not in sources:
             raise SettingsError(f"TOPICS: {topic} belongs to no source of SOURCES")
     return topics
+
+
+def _access() -> Access:
+    """Read what Lambda sets, and the addresses that the AWS SDKs would take from the same variables."""
+    everywhere = os.environ.get("AWS_ENDPOINT_URL")
+    own = {"sqs": "AWS_ENDPOINT_URL_SQS", "secretsmanager": "AWS_ENDPOINT_URL_SECRETS_MANAGER"}
+    endpoints = {service: os.environ.get(name) or everywhere for service, name in own.items()}
+    return Access(
+        region=_text("AWS_REGION"),
+        credentials=_credentials,
+        endpoints={service: url for service, url in endpoints.items() if url},
+    )
+
+
+def _credentials() -> Credentials:
+    return Credentials(
+        access_key=_text("AWS_ACCESS_KEY_ID"),
+        secret_key=_text("AWS_SECRET_ACCESS_KEY"),
+        token=os.environ.get("AWS_SESSION_TOKEN"),
+    )
 
 
 def _text(name: str) -> str:

@@ -6,12 +6,15 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from secrets import token_bytes
 
 from mailfold.errors import VerificationError
 
 #: How a secret begins that is sent as it is instead of being signed with.
 CREDENTIALS = ("basic:", "bearer:", "header:")
+#: Public keys that are kept parsed, by their text, so that a rotated key is simply another one.
+PARSED_KEYS = 64
 
 _MINT = object()
 
@@ -155,10 +158,9 @@ def _ecdsa_matches(public_key: str, message: bytes, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.serialization import load_der_public_key
 
     try:
-        key = load_der_public_key(base64.b64decode(public_key))
+        key = _load_der(public_key)
     except (ValueError, UnsupportedAlgorithm):
         return False
     if not isinstance(key, ec.EllipticCurvePublicKey):
@@ -198,14 +200,22 @@ def _rsa_matches(public_key: str, message: bytes, signature: bytes, algorithm: s
     return True
 
 
+@lru_cache(PARSED_KEYS)
 def _load_rsa(text: str) -> object:
-    from cryptography.hazmat.primitives.serialization import load_der_public_key, load_pem_public_key
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
     from cryptography.x509 import load_pem_x509_certificate
 
     if "BEGIN CERTIFICATE" in text:
         return load_pem_x509_certificate(text.encode()).public_key()
     if "BEGIN" in text:
         return load_pem_public_key(text.encode())
+    return _load_der(text)
+
+
+@lru_cache(PARSED_KEYS)
+def _load_der(text: str) -> object:
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
     return load_der_public_key(base64.b64decode(text))
 
 

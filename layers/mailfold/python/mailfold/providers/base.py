@@ -97,9 +97,10 @@ def text_of(raw: Raw, *names: str) -> str | None:
     """Return the first of these fields that holds something, as text."""
     for name in names:
         value = raw.get(name)
-        if isinstance(value, bool) or value is None or value == "":
-            continue
-        if isinstance(value, str | int | float):
+        if isinstance(value, str):
+            if value:
+                return value
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
     return None
 

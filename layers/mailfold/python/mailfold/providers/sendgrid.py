@@ -44,6 +44,8 @@ STOPPING_DROPS = ("bounced address", "unsubscribed address", "spam reporting add
 DELIVERY_KINDS = {"processed", "deferred", "delivered", "bounce", "dropped"}
 #: Identical but for sg_event_id when they fall into one second, hence identified by it alone.
 ENGAGEMENT_KINDS = {"open", "click"}
+#: What tells one delivery event from another of the same message, recipient and kind.
+FACTS = ("timestamp", "attempt", "status", "reason", "response", "asm_group_id")
 
 
 def verify(request: Request, source: Source, public_keys: Sequence[str]) -> Proof:
@@ -98,9 +100,8 @@ def _identity(raw: Raw, kind: str, recipient: str | None) -> str:
         return native
     if kind in ENGAGEMENT_KINDS:
         raise UnparseableEvent("no sg_event_id, without which two honest clicks look like one")
-    facts = ("timestamp", "attempt", "status", "reason", "response", "asm_group_id")
     message = text_of(raw, "sg_message_id", "smtp-id") or ""
-    return digest(kind, message, recipient or "", *(text_of(raw, fact) or "" for fact in facts))
+    return digest(kind, message, recipient or "", *[text_of(raw, fact) or "" for fact in FACTS])
 
 
 def _message_id(raw: Raw) -> str | None:

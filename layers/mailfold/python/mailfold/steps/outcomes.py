@@ -32,23 +32,23 @@ def classify(tx: Transaction, staged: Staged, stored: set[str], *, publish: bool
 
 
 def _fingerprints(tx: Transaction, staged: Staged, stored: set[str]) -> dict[str, str]:
-    """Return the fingerprint under which each event is stored now."""
+    """Return the fingerprint under which an event is stored now, wherever it may differ from the event's own."""
     found: dict[str, str] = {}
     for _, event in staged.events:
         if event.event_id in stored:
             # Among copies in one batch the statement stores the one whose fingerprint sorts first.
             found[event.event_id] = min(found.get(event.event_id, event.fingerprint), event.fingerprint)
-    older = {event.event_id for _, event in staged.events} - stored
-    return {**found, **batch.held(tx, older)} if older else found
+    older = [event for _, event in staged.events if event.event_id not in stored]
+    return {**found, **batch.held_otherwise(tx, older)} if older else found
 
 
 def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, Event]], *, publish: bool) -> None:
     """Fold all contents of an event, store the one that sorts first, and keep the others as dead letters."""
     replaced = batch.settle(tx, [event for _, event in conflicts], publish=publish)
     # Asked again, because a transaction that was waited for may have stored the very content that is settled here.
-    kept = batch.held(tx, {event.event_id for _, event in conflicts})
+    kept = batch.held_otherwise(tx, [event for _, event in conflicts])
     for one, event in conflicts:
-        if kept.get(event.event_id) != event.fingerprint:
+        if kept.get(event.event_id, event.fingerprint) != event.fingerprint:
             letter = event_letter(one, *CONFLICT, event.raw)
             staged.letters.append(replace(letter, identity=f"{event.event_id}:{event.fingerprint}"))
     staged.letters.extend(

@@ -1,6 +1,6 @@
 """process: a batch of queue records in, one committed transaction out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mailfold.errors import DataRejected, TransientStoreError
@@ -100,9 +100,20 @@ def _unit(bench: Bench) -> UnitOfWork:
 
 
 def _report(outcome: Outcome, telemetry: Telemetry) -> None:
-    for counts in outcome.counts:
-        telemetry.count("EventsNew", counts.new, source=counts.source)
-        telemetry.count("EventsDuplicate", counts.duplicate, source=counts.source)
-        telemetry.count("EventsConflict", counts.conflict, source=counts.source)
-        telemetry.count("EventsDead", counts.dead, source=counts.source)
+    for source, total in _totals(outcome.counts).items():
+        telemetry.count("EventsNew", total.new, source=source)
+        telemetry.count("EventsDuplicate", total.duplicate, source=source)
+        telemetry.count("EventsConflict", total.conflict, source=source)
+        telemetry.count("EventsDead", total.dead, source=source)
     telemetry.count("RecordsFailed", len(outcome.failed))
+
+
+def _totals(counted: Iterable[Counts]) -> dict[str | None, Counts]:
+    totals: dict[str | None, Counts] = {}
+    for counts in counted:
+        total = totals.setdefault(counts.source, Counts(source=counts.source))
+        total.new += counts.new
+        total.duplicate += counts.duplicate
+        total.conflict += counts.conflict
+        total.dead += counts.dead
+    return totals

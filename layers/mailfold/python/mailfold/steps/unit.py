@@ -2,11 +2,8 @@
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-from aws_lambda_powertools.utilities.idempotency import idempotent_function
-from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyValidationError
 
 from mailfold.envelope import Envelope, parse_record
 from mailfold.errors import DataRejected, NotAnEnvelope, UnparseableEvent
@@ -21,7 +18,8 @@ from mailfold.steps.staging import Counts, Opened, Staged, event_letter, record_
 from mailfold.store import batch
 from mailfold.store.batch import Claim
 from mailfold.store.connection import Database, Transaction
-from mailfold.store.idempotency import JoinedPersistence, joined_config
+from mailfold.store.idempotency import Asked, JoinedPersistence, joined_config
+from mailfold.store.powertools import IdempotencyValidationError, idempotent_function
 
 #: An adapter that fails in a way nobody foresaw gets this many deliveries before its event is set aside.
 QUARANTINE_AFTER = 5
@@ -111,7 +109,7 @@ class UnitOfWork:
             key, events = one.envelope.claim_key, len(one.envelope.events)
             already = staged.counts.get(key)
             try:
-                stage(claim={"claim_key": key, "request_hash": one.envelope.request_hash}, one=one, staged=staged)
+                stage(claim=Asked(key, one.envelope.request_hash), one=one, staged=staged)
             except IdempotencyValidationError:
                 staged.letters.append(event_letter(one, "claim_conflict", "this key was used for another payload"))
                 staged.other_counts.append(Counts(source=one.envelope.source, conflict=events))
@@ -119,8 +117,8 @@ class UnitOfWork:
                 if staged.counts.get(key) is already:
                     staged.other_counts.append(Counts(source=one.envelope.source, duplicate=events))
 
-    def _stage_one(self, *, claim: Mapping[str, str], one: Opened, staged: Staged) -> None:
-        staged.counts[claim["claim_key"]] = Counts(source=one.envelope.source)
+    def _stage_one(self, *, claim: Asked, one: Opened, staged: Staged) -> None:
+        staged.counts[claim.claim_key] = Counts(source=one.envelope.source)
         origin = Origin(
             source=self.sources[one.envelope.source],
             received_at=one.envelope.received_at,
@@ -190,4 +188,4 @@ def _claim(envelope: Envelope) -> Claim:
 
 
 def _result(counts: Counts) -> dict[str, int]:
-    return {name: value for name, value in asdict(counts).items() if name != "source"}
+    return {"new": counts.new, "duplicate": counts.duplicate, "conflict": counts.conflict, "dead": counts.dead}

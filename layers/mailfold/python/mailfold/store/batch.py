@@ -1,14 +1,18 @@
 """The statements of one unit of work: each takes a whole batch in one parameter, so round trips do not grow with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
+
+import orjson
 
 from mailfold.errors import DataRejected, MalformedPayload, TransientStoreError
 from mailfold.events import Event, digest
 from mailfold.jsontext import dumps, storable_text
-from mailfold.store.connection import Rows, Transaction
+from mailfold.store.connection import Transaction
+
+TIMES = ("occurred_at", "received_at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +67,10 @@ class Replaced:
 def claim(tx: Transaction, claims: Iterable[Claim]) -> dict[str, Holder | None]:
     """Take every claim that is free; return for each key who held it before, None where it is ours now."""
     wanted: dict[str, dict[str, str]] = {}
-    for claim in claims:
+    for one in claims:
         # The first record of a batch with this key is the one that runs.
-        wanted.setdefault(claim.claim_key, asdict(claim))
+        row = {"claim_key": one.claim_key, "request_hash": one.request_hash, "source": one.source}
+        wanted.setdefault(one.claim_key, row)
     taken = {row[0] for row in tx.run("claim", {"claims": dumps(list(wanted.values()))})}
     outcome: dict[str, Holder | None] = dict.fromkeys(taken)
     held = wanted.keys() - taken
@@ -83,37 +88,55 @@ def _holders(tx: Transaction, keys: Iterable[str]) -> dict[str, Holder]:
 
 def fold(tx: Transaction, events: Sequence[Event], *, publish: bool) -> set[str]:
     """Fold the events; return the ids that nobody had stored before."""
-    return {row[0] for row in _run_fold(tx, events, publish=publish, settle=False)}
+    known, _ = _run_fold(tx, events, publish=publish, settle=False)
+    return {event.event_id for event in events}.difference(known)
 
 
 def settle(tx: Transaction, events: Sequence[Event], *, publish: bool) -> list[Replaced]:
     """Fold events that are stored with other content; return the contents that had to make room."""
-    rows = _run_fold(tx, events, publish=publish, settle=True)
+    _, replaced = _run_fold(tx, events, publish=publish, settle=True)
     return [
         Replaced(
-            event_id=event_id,
-            fingerprint=fingerprint,
-            source=source,
-            provider=provider,
-            received_at=received_at,
-            raw=payload,
+            event_id=content["event_id"],
+            fingerprint=content["fingerprint"],
+            source=content["source"],
+            provider=content["provider"],
+            received_at=datetime.fromisoformat(content["received_at"]),
+            raw=content["payload"],
         )
-        for event_id, fingerprint, source, provider, received_at, payload in rows
-        if fingerprint is not None
+        for content in replaced
     ]
 
 
-def _run_fold(tx: Transaction, events: Sequence[Event], *, publish: bool, settle: bool) -> Rows:
+def _run_fold(
+    tx: Transaction, events: Sequence[Event], *, publish: bool, settle: bool
+) -> tuple[list[str], list[dict[str, Any]]]:
+    [[known, replaced]] = tx.run("fold", {"events": _rows(events), "publish": publish, "settle": settle})
+    return known or [], replaced or []
+
+
+def _rows(events: Sequence[Event]) -> str:
+    """Return events as the JSON that the fold reads: an object of all fields for each."""
     try:
-        rows = dumps([_event_row(event) for event in events])
+        return orjson.dumps(events).decode()
+    except TypeError:
+        # A number beyond 64 bits or deep nesting, which orjson refuses and the slower encoder may not.
+        return _odd_rows(events)
+
+
+def _odd_rows(events: Sequence[Event]) -> str:
+    names = [field.name for field in fields(Event)]
+    rows = [{name: getattr(event, name) for name in names} for event in events]
+    try:
+        return dumps([{**row, **{name: row[name].isoformat() for name in TIMES}} for row in rows])
     except MalformedPayload as exc:
         raise DataRejected(str(exc)) from exc
-    return tx.run("fold", {"events": rows, "publish": publish, "settle": settle})
 
 
-def held(tx: Transaction, event_ids: Iterable[str]) -> dict[str, str]:
-    """Return the fingerprint under which each of these events is stored."""
-    return {row[0]: row[1] for row in tx.run("held", {"event_ids": dumps(sorted(event_ids))})}
+def held_otherwise(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
+    """Return under which fingerprint an event is stored, for those that are stored with another than their own."""
+    pairs = [{"event_id": event.event_id, "fingerprint": event.fingerprint} for event in events]
+    return {row[0]: row[1] for row in tx.run("held", {"events": dumps(pairs)})}
 
 
 def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters: Iterable[DeadLetter]) -> None:
@@ -125,28 +148,6 @@ def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters:
             "dead_letters": dumps([_letter_row(letter) for letter in letters]),
         },
     )
-
-
-def _event_row(event: Event) -> dict[str, Any]:
-    return {
-        "event_id": event.event_id,
-        "fingerprint": event.fingerprint,
-        "source": event.source,
-        "provider": event.provider,
-        "kind": event.kind,
-        "type": event.type,
-        "bounce_class": event.bounce_class,
-        "effect": event.effect,
-        "scope": event.scope,
-        "message_id": event.message_id,
-        "recipient": event.recipient,
-        "occurred_at": event.occurred_at.isoformat(),
-        "received_at": event.received_at.isoformat(),
-        "reason": event.reason,
-        "machine": event.machine,
-        "blames_message": event.blames_message,
-        "payload": event.raw,
-    }
 
 
 def _letter_row(letter: DeadLetter) -> dict[str, Any]:

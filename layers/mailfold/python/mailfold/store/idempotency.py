@@ -8,17 +8,29 @@ transaction commits claims and events together, so an unfinished claim is never 
 import json
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from aws_lambda_powertools.utilities.idempotency import BasePersistenceLayer, IdempotencyConfig
-from aws_lambda_powertools.utilities.idempotency.exceptions import (
-    IdempotencyItemAlreadyExistsError,
-    IdempotencyItemNotFoundError,
-)
-from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from mailfold.store.batch import Holder
+from mailfold.store.powertools import (
+    BasePersistenceLayer,
+    DataRecord,
+    IdempotencyConfig,
+    IdempotencyItemAlreadyExistsError,
+    IdempotencyItemNotFoundError,
+)
+
+
+class Asked(NamedTuple):
+    """What Powertools is asked to decide about."""
+
+    claim_key: str
+    request_hash: str
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Asked":
+        # Powertools copies its argument deeply for every record, which takes longer than its decision.
+        return self
 
 
 class JoinedPersistence(BasePersistenceLayer):
@@ -29,11 +41,11 @@ class JoinedPersistence(BasePersistenceLayer):
         self._records = {key: _record_of(key, holder) for key, holder in claims.items() if holder}
 
     # Powertools hashes the payload to make these two; the envelope brings both, computed where it was sealed.
-    def _get_hashed_idempotency_key(self, data: dict[str, Any]) -> str:
-        return str(data["claim_key"])
+    def _get_hashed_idempotency_key(self, data: Any) -> str:
+        return str(data.claim_key)
 
-    def _get_hashed_payload(self, data: dict[str, Any]) -> str:
-        return str(data["request_hash"])
+    def _get_hashed_payload(self, data: Any) -> str:
+        return str(data.request_hash)
 
     def _get_record(self, idempotency_key: str) -> DataRecord:
         try:

@@ -20,7 +20,7 @@ with contents as (
         received_at  timestamptz,
         reason       text,
         machine      boolean,
-        payload      jsonb,
+        raw          jsonb,
         blames_message boolean
     )
     order by event_id, fingerprint
@@ -37,7 +37,7 @@ stored as (
     )
     select
         event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
-        message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message
+        message_id, recipient, occurred_at, received_at, reason, machine, raw, blames_message
     from incoming
     order by event_id
     on conflict (event_id) do nothing
@@ -61,7 +61,7 @@ replaced as (
         (fingerprint, source, provider, kind, type, bounce_class, effect, scope) =
             (i.fingerprint, i.source, i.provider, i.kind, i.type, i.bounce_class, i.effect, i.scope),
         (message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message) = (
-            i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.payload, i.blames_message
+            i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.raw, i.blames_message
         )
     from incoming i
     where e.event_id in (select event_id from locked) and e.event_id = i.event_id and i.fingerprint < e.fingerprint
@@ -166,18 +166,20 @@ decided as (
             limit 1
         )
     returning
-        new.address, new.scope, new.last_stop, new.last_lift,
+        new.address, new.scope, new.last_stop_at, new.last_stop, new.last_lift_at, new.last_lift,
         coalesce(is_stopped(old), false) as was_stopped,
         is_stopped(new) as is_stopped
 ),
 
+-- Sorting takes in all rows first, so every number is drawn while its row is locked: publish relies on it.
 announced as (
     insert into outbox (topic, key, body)
     select topic, key, body
     from (
         select
-            'status_reached' as topic,
+            'status_changed' as topic,
             message_id as key,
+            first_at as at,
             jsonb_build_object(
                 'message_id', message_id, 'recipient', recipient, 'type', type,
                 'bounce_class', nullif(bounce_class, ''), 'occurred_at', first_at
@@ -188,6 +190,7 @@ announced as (
         select
             case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
             address,
+            case when is_stopped then last_stop_at else last_lift_at end,
             jsonb_build_object(
                 'address', address, 'scope', scope,
                 'because', case when is_stopped then last_stop else last_lift end
@@ -196,11 +199,10 @@ announced as (
         where was_stopped <> is_stopped
     ) as change
     where cast(:publish as boolean)
-    order by topic, key
+    order by topic, key, at
 )
 
-select event_id, null as fingerprint, null as source, null as provider, null as received_at, null as payload
-from stored
-union all
-select event_id, fingerprint, source, provider, received_at, payload
-from replaced
+-- One row: the events that were stored before, being the few, and the contents that had to make room.
+select
+    (select jsonb_agg(event_id) from incoming where event_id not in (select event_id from stored)) as known,
+    (select jsonb_agg(to_jsonb(replaced)) from replaced) as replaced

@@ -1,14 +1,14 @@
 -- prune_claims: delete claims taken before the cutoff, at most one batch.
 with deleted as (
     delete from webhook_inbox
-    where ctid in (
+    where ctid = any(array(
         select ctid
         from webhook_inbox
         where created_at < cast(:cutoff as timestamptz)
         limit cast(:batch as integer)
         for update skip locked
-    )
+    ))
     returning 1
 )
 
-select count(*) from deleted
+select count(*), null from deleted
