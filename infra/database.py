@@ -88,7 +88,7 @@ class Database(Construct):
         self.instance.grant_connect(grantee, role)
 
     def _acknowledge(self, settings: Settings) -> None:
-        reason = "The port is no secret: four security groups reach it, in subnets without a route."
+        reason = "The port is no secret: only the functions' security groups reach it, in subnets without a route."
         acknowledge(self.instance, {"AwsSolutions-RDS11": reason})
         if not settings.database_multi_az:
             reason = "One zone by default, database_multi_az for two: the queue holds all events while it is away."

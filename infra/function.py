@@ -11,6 +11,7 @@ from infra.checks import acknowledge
 from infra.dependencies import ROOT
 from infra.layers import ARCHITECTURE, JUNK, RUNTIME, Layers
 from infra.logs import log_group
+from infra.metrics import NAMESPACE
 from infra.network import ISOLATED, Network
 from infra.settings import Settings
 
@@ -42,6 +43,7 @@ class Function(Construct):
         network: Network | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        self.step = step
         log = log_group(self, "Log", settings=settings)
         self.role = _role(self, settings, network)
         log.grant_write(self.role)
@@ -70,7 +72,7 @@ class Function(Construct):
 def _common_environment(step: str, settings: Settings) -> dict[str, str]:
     return {
         "POWERTOOLS_SERVICE_NAME": step,
-        "POWERTOOLS_METRICS_NAMESPACE": "Mailfold",
+        "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
         "POWERTOOLS_LOG_LEVEL": settings.log_level,
     }
 

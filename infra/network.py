@@ -1,4 +1,4 @@
-"""The network: two isolated subnets, and no way in or out of them."""
+"""The network: two isolated subnets, and no way in or out of them by itself."""
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -10,7 +10,7 @@ ISOLATED = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 
 
 class Network(Construct):
-    """A VPC for the database and the functions that use it; nothing in it calls an AWS API, so it has no exit."""
+    """A VPC for the database and the functions that use it; only publish calls an AWS API, so it has no other exit."""
 
     def __init__(self, scope: Construct, construct_id: str, *, settings: Settings) -> None:
         super().__init__(scope, construct_id)

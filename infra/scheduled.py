@@ -20,7 +20,7 @@ TIMEOUT = Duration.minutes(5)
 
 
 class Scheduled(Construct):
-    """One step that the clock calls."""
+    """One step that the clock calls; a prompt one is called again so soon that it needs no second try."""
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class Scheduled(Construct):
         network: Network,
         database: Database,
         environment: Mapping[str, str],
+        prompt: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         self.function = Function(
@@ -51,23 +52,25 @@ class Scheduled(Construct):
         self.dead_letters = dead_letter_queue(self, "DeadLetters")
         # The scheduler only sees whether Lambda took the event. What the run itself came to is told here.
         self.function.function.configure_async_invoke(
-            retry_attempts=2, max_event_age=Duration.hours(1), on_failure=SqsDestination(self.dead_letters)
+            retry_attempts=0 if prompt else 2,
+            max_event_age=Duration.minutes(1) if prompt else Duration.hours(1),
+            on_failure=SqsDestination(self.dead_letters),
         )
-        self._schedule(step, when)
+        self._schedule(step, when, prompt)
 
-    def _schedule(self, step: str, when: scheduler.ScheduleExpression) -> None:
+    def _schedule(self, step: str, when: scheduler.ScheduleExpression, prompt: bool) -> None:
         scheduler.Schedule(
             self,
             "Schedule",
             description=f"Mailfold: {step}",
             schedule=when,
-            time_window=scheduler.TimeWindow.flexible(Duration.minutes(15)),
+            time_window=scheduler.TimeWindow.off() if prompt else scheduler.TimeWindow.flexible(Duration.minutes(15)),
             target=LambdaInvoke(
                 self.function.function,
                 role=self._scheduler_role(),
                 dead_letter_queue=self.dead_letters,
-                retry_attempts=3,
-                max_event_age=Duration.hours(1),
+                retry_attempts=0 if prompt else 3,
+                max_event_age=Duration.minutes(1) if prompt else Duration.hours(1),
             ),
         )
 

@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     "batch_window_seconds": Whole(0, 300),
     "max_concurrency": Whole(2, 1_000),
     "publish": Flag(),
+    "alarm_email": Text(r"([^@\s]+@[^@\s]+\.[^@\s.]+)?", 'ops@example.com, or "" for nobody'),
     # Nobody asks for more patience than this, and one soft bounce is none.
     "soft_bounce_limit": Whole(2, 100),
     "database_class": Text(r"[a-z][a-z0-9]+\.(micro|small|medium|large|\d{0,2}xlarge)", "t4g.micro"),
@@ -82,8 +83,10 @@ class Settings:
     max_concurrency: int = 5
     #: soft bounces in a row, without a delivery, after which an address is stopped
     soft_bounce_limit: int = DEFAULT_SOFT_LIMIT
-    #: whether process writes committed changes to the outbox
+    #: whether changes are announced on an event bus
     publish: bool = False
+    #: who is told when an alarm rings, besides whoever else subscribes to the topic
+    alarm_email: str = ""
     #: days that prune keeps each kind of row
     retention: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_DAYS))
     database_class: str = "t4g.micro"

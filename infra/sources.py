@@ -32,6 +32,11 @@ def is_on_http(source: Source) -> bool:
     return not is_fed_by_topic(source) or source.get("http") is True
 
 
+def camel(source: str) -> str:
+    """Write a source's name the way names in a template are written."""
+    return "".join(part.capitalize() for part in source.split("-"))
+
+
 def encode(sources: Mapping[str, Source]) -> str:
     """Write the sources as the functions read them from their environment."""
     return json.dumps(sources, separators=(",", ":"), sort_keys=True)

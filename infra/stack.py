@@ -3,8 +3,10 @@
 from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
-from infra import process, prune, sweep
+from infra import process, prune, publish, sweep, watch
+from infra.alarms import Alarms
 from infra.claims import Claims
+from infra.dashboard import Dashboard
 from infra.database import OWNER, Database
 from infra.feedback import Feedback
 from infra.function import Function
@@ -15,6 +17,7 @@ from infra.queue import Queue
 from infra.receive import Receive
 from infra.secret import Secret
 from infra.settings import Settings
+from infra.sources import camel
 
 
 class MailfoldStack(Stack):
@@ -28,6 +31,7 @@ class MailfoldStack(Stack):
         self.feedback = None if settings.topic_source is None else Feedback(self, "Feedback", queue=self.queue.queue)
         self._add_door(settings)
         self._add_database(settings)
+        self._add_eyes(settings)
         self._add_outputs(settings)
 
     def _add_door(self, settings: Settings) -> None:
@@ -65,6 +69,10 @@ class MailfoldStack(Stack):
         self.sweep = sweep.Sweep(
             self, "Sweep", settings=settings, layers=self.layers, network=network, database=self.database
         )
+        self.watch = watch.Watch(
+            self, "Watch", settings=settings, layers=self.layers, network=network, database=self.database
+        )
+        self.publish = self._publish(settings, network) if settings.publish else None
         self.migrate = Migrate(
             self, "Migrate", settings=settings, layers=self.layers, network=network, database=self.database
         )
@@ -72,6 +80,7 @@ class MailfoldStack(Stack):
         self._admit(self.process.function, process.ROLE)
         self._admit(self.prune.function, prune.ROLE)
         self._admit(self.sweep.function, sweep.ROLE)
+        self._admit(self.watch.function, watch.ROLE)
         self._admit(self.migrate.function, OWNER)
         # New code must not meet the old schema, neither when the mapping starts nor when a deploy replaces the code.
         self.migrate.trigger.execute_before(
@@ -79,6 +88,37 @@ class MailfoldStack(Stack):
             self.process.mapping,
             self.prune.function.function,
             self.sweep.function.function,
+            self.watch.function.function,
+            *([self.publish.function.function] if self.publish else []),
+        )
+
+    def _publish(self, settings: Settings, network: Network) -> publish.Publish:
+        step = publish.Publish(
+            self, "Publish", settings=settings, layers=self.layers, network=network, database=self.database
+        )
+        step.grant_put(step.function.role)
+        self._admit(step.function, publish.ROLE)
+        return step
+
+    def _add_eyes(self, settings: Settings) -> None:
+        functions = [it for it in self.node.find_all() if isinstance(it, Function)]
+        self.alarms = Alarms(
+            self,
+            "Alarms",
+            settings=settings,
+            queue=self.queue,
+            receive=self.receive,
+            database=self.database,
+            functions=functions,
+        )
+        self.dashboard = Dashboard(
+            self,
+            "Dashboard",
+            settings=settings,
+            queue=self.queue,
+            receive=self.receive,
+            database=self.database,
+            functions=functions,
         )
 
     def _admit(self, function: Function, role: str) -> None:
@@ -92,21 +132,23 @@ class MailfoldStack(Stack):
         return {self.feedback.topic.topic_arn: settings.topic_source}
 
     def _add_outputs(self, settings: Settings) -> None:
-        outputs = {f"WebhookUrl{_camel(source)}": self.receive.url(source) for source in settings.http_sources} | {
+        outputs = {f"WebhookUrl{camel(source)}": self.receive.url(source) for source in settings.http_sources} | {
             "QueueUrl": self.queue.queue.queue_url,
             "DeadLetterQueueUrl": self.queue.dead_letters.queue_url,
             "SecretArn": self.secret.secret.secret_arn,
             "DatabaseEndpoint": self.database.instance.db_instance_endpoint_address,
             "PruneFunctionName": self.prune.function.function.function_name,
             "SweepFunctionName": self.sweep.function.function.function_name,
+            "WatchFunctionName": self.watch.function.function.function_name,
+            "AlarmTopicArn": self.alarms.topic.topic_arn,
+            "DashboardName": self.dashboard.dashboard.dashboard_name,
             "MigrateFunctionName": self.migrate.function.function.function_name,
         }
         if self.feedback is not None:
             outputs["TopicArn"] = self.feedback.topic.topic_arn
             outputs["ConfigurationSetName"] = self.feedback.configuration_set.configuration_set_name
+        if self.publish is not None:
+            outputs["BusName"] = self.publish.bus.event_bus_name
+            outputs["PublishFunctionName"] = self.publish.function.function.function_name
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
-
-
-def _camel(source: str) -> str:
-    return "".join(part.capitalize() for part in source.split("-"))

@@ -1,5 +1,7 @@
 """sweep: stops the addresses whose soft bounces in a row are too many, once an hour."""
 
+import json
+
 from aws_cdk import TimeZone
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
@@ -37,5 +39,5 @@ class Sweep(Scheduled):
             layers=layers,
             network=network,
             database=database,
-            environment={"SOFT_LIMIT": str(settings.soft_bounce_limit)},
+            environment={"SOFT_LIMIT": str(settings.soft_bounce_limit), "PUBLISH": json.dumps(settings.publish)},
         )

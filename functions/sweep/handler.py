@@ -14,6 +14,6 @@ database = Database(settings.database_url)
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Stop and release addresses by their soft bounces."""
-    swept = sweep(database, telemetry, soft_limit=settings.soft_limit)
+    swept = sweep(database, telemetry, soft_limit=settings.soft_limit, publish=settings.publish)
     telemetry.flush()
     return dict(swept)

@@ -28,7 +28,7 @@ def store_event(store: Any, number: int, kind: str, *, minute: int, soft: bool =
 def swept(store: Any) -> Any:
     """Run sweep with its own rights and return what it did."""
     database = Database(store.url("mailfold_sweep"))
-    yield lambda: sweep(database, Telemetry("sweep"), soft_limit=5)
+    yield lambda: sweep(database, Telemetry("sweep"), soft_limit=5, publish=False)
     database.close()
 
 
@@ -82,7 +82,9 @@ def test_the_stop_outlives_the_events_it_came_from(store: Any, swept: Any) -> No
 def decide(store: Any, effect: Effect, minute: int, by: str = "ann") -> bool:
     at = START + timedelta(minutes=minute)
     with store.owner.transaction() as tx:
-        return decide_by_hand(tx, " Ann@Example.com ", effect, decided_at=at, decided_by=by, reason="asked")
+        return decide_by_hand(
+            tx, " Ann@Example.com ", effect, decided_at=at, decided_by=by, reason="asked", publish=False
+        )
 
 
 def test_a_stop_by_hand_holds_whatever_events_say(store: Any, swept: Any) -> None:

@@ -17,6 +17,7 @@ MailfoldError
 ├── Quarantine              sending it again cannot help: kept in dead letters with its reason
 │   ├── NotAnEnvelope       a queue record nobody here can read
 │   └── UnparseableEvent    one event that cannot become an Event
+├── BusUnavailable          nothing is known to be published: the changes wait for the next run
 └── StoreError
     ├── TransientStoreError the batch rolls back whole and the queue retries it; never quarantined
     ├── DataRejected        Postgres refuses a value: find the event that carries it
@@ -117,6 +118,10 @@ class UnparseableEvent(Quarantine):
     """A provider event lacks what makes it an event."""
 
     kind = "unparseable"
+
+
+class BusUnavailable(MailfoldError):
+    """The bus did not answer, so that nothing is known to be published."""
 
 
 class StoreError(MailfoldError):

@@ -4,10 +4,11 @@ from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
 
-def sweep(database: Database, telemetry: Telemetry, *, soft_limit: int) -> dict[str, int]:
+def sweep(database: Database, telemetry: Telemetry, *, soft_limit: int, publish: bool) -> dict[str, int]:
     """Bring the soft stops to what the stored events amount to; running it again changes nothing."""
     with database.transaction() as tx:
-        [[stopped, released]] = tx.run("sweep", {"soft_limit": soft_limit})
+        [[stopped, released]] = tx.run("sweep", {"soft_limit": soft_limit, "publish": publish})
+    telemetry.count("SweepRuns")
     telemetry.count("AddressesStopped", stopped)
     telemetry.count("AddressesReleased", released)
     telemetry.say("swept", stopped=stopped, released=released)

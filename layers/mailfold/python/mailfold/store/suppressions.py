@@ -15,6 +15,7 @@ def decide_by_hand(
     decided_at: datetime,
     decided_by: str,
     reason: str,
+    publish: bool,
 ) -> bool:
     """Stop an address until it is lifted by hand, or lift what stopped it so far; the later decision wins."""
     rows = tx.run(
@@ -26,6 +27,7 @@ def decide_by_hand(
             "decided_at": decided_at.isoformat(),
             "decided_by": decided_by,
             "reason": reason,
+            "publish": publish,
         },
     )
     return bool(rows)

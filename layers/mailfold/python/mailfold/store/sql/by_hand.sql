@@ -1,11 +1,33 @@
 -- by_hand: enter a person's decision about an address; the later one wins.
-insert into suppressions as s (address, scope, manual_effect, manual_at, manual_by, manual_reason)
-values (
-    cast(:address as text), cast(:scope as text), cast(:effect as text),
-    cast(:decided_at as timestamptz), cast(:decided_by as text), cast(:reason as text)
+with decided as (
+    insert into suppressions as s (address, scope, manual_effect, manual_at, manual_by, manual_reason)
+    values (
+        cast(:address as text), cast(:scope as text), cast(:effect as text),
+        cast(:decided_at as timestamptz), cast(:decided_by as text), cast(:reason as text)
+    )
+    on conflict (address, scope) do update set
+        (manual_effect, manual_at, manual_by, manual_reason) =
+            (excluded.manual_effect, excluded.manual_at, excluded.manual_by, excluded.manual_reason)
+    where s.manual_at is null or (excluded.manual_at, excluded.manual_by) >= (s.manual_at, s.manual_by)
+    returning
+        new.address, new.scope, new.manual_by, new.manual_reason, new.manual_at,
+        coalesce(is_stopped(old), false) as was_stopped,
+        is_stopped(new) as is_stopped
+),
+
+announced as (
+    insert into outbox (topic, key, body)
+    select
+        case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+        address,
+        jsonb_build_object(
+            'address', address, 'scope', scope,
+            'because', jsonb_build_object(
+                'type', 'manual', 'by', manual_by, 'reason', manual_reason, 'occurred_at', manual_at
+            )
+        )
+    from decided
+    where was_stopped <> is_stopped and cast(:publish as boolean)
 )
-on conflict (address, scope) do update set
-    (manual_effect, manual_at, manual_by, manual_reason) =
-        (excluded.manual_effect, excluded.manual_at, excluded.manual_by, excluded.manual_reason)
-where s.manual_at is null or (excluded.manual_at, excluded.manual_by) >= (s.manual_at, s.manual_by)
-returning s.address
+
+select address from decided

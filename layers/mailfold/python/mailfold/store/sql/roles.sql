@@ -3,7 +3,9 @@ do $$
 declare
     role_name text;
 begin
-    foreach role_name in array array['mailfold_process', 'mailfold_prune', 'mailfold_sweep'] loop
+    foreach role_name in array array[
+        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch'
+    ] loop
         if not exists (select from pg_roles where rolname = role_name) then
             begin
                 execute format('create role %I login', role_name);
@@ -33,6 +35,13 @@ grant update (published_at) on outbox to mailfold_prune;
 
 grant select on email_events to mailfold_sweep;
 grant select, insert, update on suppressions to mailfold_sweep;
+grant insert on outbox to mailfold_sweep;
+
+grant select, update (published_at) on outbox to mailfold_publish;
+
+-- No column that could name a recipient.
+grant select (source, type, bounce_class, received_at) on email_events to mailfold_watch;
+grant select (created_at) on dead_letters to mailfold_watch;
 
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
@@ -44,3 +53,10 @@ alter role mailfold_prune set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_sweep set statement_timeout = '240s';
 alter role mailfold_sweep set lock_timeout = '10s';
 alter role mailfold_sweep set idle_in_transaction_session_timeout = '30s';
+alter role mailfold_publish set statement_timeout = '20s';
+alter role mailfold_publish set lock_timeout = '10s';
+-- It waits for the bus between two statements.
+alter role mailfold_publish set idle_in_transaction_session_timeout = '60s';
+alter role mailfold_watch set statement_timeout = '20s';
+alter role mailfold_watch set lock_timeout = '2s';
+alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';

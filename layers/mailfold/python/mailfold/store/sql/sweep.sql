@@ -41,7 +41,19 @@ stopped as (
     order by address collate "C"
     on conflict (address, scope) do update set soft_stop_at = excluded.soft_stop_at, soft_stop = excluded.soft_stop
     where s.soft_stop is distinct from excluded.soft_stop
-    returning s.address
+    returning
+        new.address,
+        coalesce(is_stopped(old), false) as was_stopped,
+        is_stopped(new) as is_stopped,
+        case
+            when is_stopped(new) then new.soft_stop
+            -- Late events can move a stop to before a lift.
+            when new.manual_effect = 'lift' and new.manual_at >= coalesce(new.last_lift_at, '-infinity')
+                then jsonb_build_object(
+                    'type', 'manual', 'by', new.manual_by, 'reason', new.manual_reason, 'occurred_at', new.manual_at
+                )
+            else new.last_lift
+        end as because
 ),
 
 released as (
@@ -54,7 +66,23 @@ released as (
       and not exists (
           select from runs r where r.address = s.address and cardinality(r.event_ids) >= cast(:soft_limit as integer)
       )
-    returning s.address
+    returning
+        new.address,
+        is_stopped(old) as was_stopped,
+        is_stopped(new) as is_stopped,
+        jsonb_build_object('type', 'delivered', 'occurred_at', e.delivered_at) as because
+),
+
+-- Sorting takes in all rows first, so every number is drawn while its row is locked: publish relies on it.
+announced as (
+    insert into outbox (topic, key, body)
+    select
+        case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+        address,
+        jsonb_build_object('address', address, 'scope', '', 'because', because)
+    from (select * from stopped union all select * from released) as change
+    where was_stopped <> is_stopped and cast(:publish as boolean)
+    order by address
 )
 
 select (select count(*) from stopped) as stopped, (select count(*) from released) as released

@@ -1,0 +1,104 @@
+"""The dashboard: the flow of events from the door to the database, and what gets in its way."""
+
+from collections.abc import Iterable
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from infra.database import Database
+from infra.function import Function
+from infra.metrics import emitted
+from infra.queue import Queue
+from infra.receive import Receive
+from infra.settings import Settings
+from mailfold.norms import LINES
+
+#: A row of the dashboard is 24 wide.
+WIDTH = 8
+HEIGHT = 6
+MINUTE = Duration.minutes(1)
+
+
+class Dashboard(Construct):
+    """Three columns, in the order in which one looks when something is wrong."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Settings,
+        queue: Queue,
+        receive: Receive,
+        database: Database,
+        functions: Iterable[Function],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.dashboard = cloudwatch.Dashboard(self, "Dashboard", default_interval=Duration.days(1))
+        self.dashboard.add_widgets(*_flow(settings))
+        self.dashboard.add_widgets(*_trouble(receive, queue, list(functions)))
+        self.dashboard.add_widgets(*_rates(settings))
+        self.dashboard.add_widgets(*_database(database))
+
+
+def _graph(title: str, *left: cloudwatch.IMetric, right: Iterable[cloudwatch.IMetric] = ()) -> cloudwatch.GraphWidget:
+    return cloudwatch.GraphWidget(title=title, width=WIDTH, height=HEIGHT, left=list(left), right=list(right))
+
+
+def _of_each(step: str, name: str, sources: Iterable[str], *, statistic: str = "Sum") -> list[cloudwatch.Metric]:
+    found = {source: emitted(step, name, source=source, statistic=statistic) for source in sources}
+    return [metric.with_(label=f"{source} {name}") for source, metric in found.items()]
+
+
+def _flow(settings: Settings) -> list[cloudwatch.GraphWidget]:
+    # A source that a topic feeds never passes the door.
+    received = _of_each("receive", "EventsReceived", settings.http_sources)
+    folded = _of_each("process", "EventsNew", settings.sources)
+    again = _of_each("process", "EventsDuplicate", settings.sources)
+    return [_graph("Received", *received), _graph("Folded: new", *folded), _graph("Folded: seen before", *again)]
+
+
+def _trouble(receive: Receive, queue: Queue, functions: list[Function]) -> list[cloudwatch.GraphWidget]:
+    refused = [emitted("receive", name) for name in ("VerificationFailed", "RequestsPutOff", "SecretUnavailable")]
+    answers = [receive.api.metric_client_error(), receive.api.metric_server_error()]
+    age = queue.queue.metric_approximate_age_of_oldest_message(period=MINUTE, statistic="Maximum")
+    waiting = queue.queue.metric_approximate_number_of_messages_visible(period=MINUTE, statistic="Maximum")
+    dead = queue.dead_letters.metric_approximate_number_of_messages_visible(period=MINUTE, statistic="Maximum")
+    unfolded = [emitted("process", name) for name in ("EventsDead", "EventsConflict", "RecordsFailed")]
+    errors = [it.function.metric_errors(label=f"{it.step} errors") for it in functions]
+    return [
+        _graph("Refused and put off", *refused, right=answers),
+        _graph("Age of the queue, and what waits", age, right=[waiting, dead]),
+        _graph("Failures", *unfolded, right=errors),
+    ]
+
+
+def _rates(settings: Settings) -> list[cloudwatch.GraphWidget]:
+    def of_sources(name: str) -> list[cloudwatch.Metric]:
+        return _of_each("watch", name, settings.sources, statistic="Maximum")
+
+    bounced, complained = (
+        [metric for name in LINES if name.startswith(kind) for metric in of_sources(name)]
+        for kind in ("HardBounce", "Complaint")
+    )
+    return [
+        _graph("Hard bounces, percent of what was sent", *bounced),
+        _graph("Complaints, percent of what was sent", *complained),
+        _graph("Seconds since the last event", *of_sources("SecondsSinceLastEvent"), right=of_sources("SourceQuiet")),
+    ]
+
+
+def _database(database: Database) -> list[cloudwatch.GraphWidget]:
+    instance = database.instance
+    dead = emitted("watch", "DeadLetters", statistic="Maximum")
+    oldest = emitted("watch", "OldestDeadLetterSeconds", statistic="Maximum")
+    return [
+        _graph(
+            "Database: processor and connections",
+            instance.metric_cpu_utilization(),
+            right=[instance.metric_database_connections()],
+        ),
+        _graph("Database: free storage", instance.metric_free_storage_space()),
+        _graph("Dead letters in the database, and the age of the oldest", dead, right=[oldest]),
+    ]

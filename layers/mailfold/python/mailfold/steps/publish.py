@@ -1,0 +1,160 @@
+"""publish: committed changes from the outbox to the bus, at least once, and in order for each key."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from mailfold.bus import AT_FAULT, Bus, BusEvent, batches
+from mailfold.errors import BusUnavailable
+from mailfold.jsontext import dumps
+from mailfold.store.connection import Database
+from mailfold.telemetry import Telemetry
+
+#: Rises when a field goes away or changes its meaning; docs/events has a schema for each kind of event.
+VERSION = 1
+#: What a crash may cause to be sent again.
+PAGE_ROWS = 100
+#: How long a page may wait for the bus; well below the time after which Postgres ends an idle transaction (roles.sql).
+PAGE_MS = 20_000
+#: What a page may take at worst, with its last call and its statements.
+TIME_GUARD_MS = 60_000
+#: A provider's reason has no limit of its own, an event has.
+REASON_CHARACTERS = 1_000
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Press:
+    """What publish works with."""
+
+    database: Database
+    bus: Bus
+    remaining_ms: Callable[[], int]
+    telemetry: Telemetry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One row of the outbox, ready for the bus."""
+
+    outbox_id: int
+    key: str
+    event: BusEvent
+
+    @classmethod
+    def from_row(cls, outbox_id: int, topic: str, key: str, body: dict[str, Any], created_at: datetime) -> "Change":
+        """Make the event of a row; the same row always makes the same event."""
+        because = body.get("because") or {}
+        if isinstance(because.get("reason"), str):
+            body = {**body, "because": {**because, "reason": because["reason"][:REASON_CHARACTERS]}}
+        detail = {
+            "version": VERSION,
+            # A database that is restored draws numbers again which the bus has seen: the time makes them others.
+            "id": f"{outbox_id}-{(created_at - _EPOCH) // timedelta(microseconds=1)}",
+            "sequence": outbox_id,
+            "key": key,
+            "occurred_at": body.get("occurred_at") or because.get("occurred_at"),
+            "created_at": created_at.isoformat(),
+            "body": body,
+        }
+        event = BusEvent(detail_type=topic.replace("_", " "), detail=dumps(detail), at=created_at)
+        return cls(outbox_id=outbox_id, key=key, event=event)
+
+
+@dataclass(kw_only=True)
+class _Run:
+    """What one run has come to so far."""
+
+    published: int = 0
+    failed: int = 0
+    #: The keys of which a change was refused: what came later must not overtake it.
+    held: set[str] = field(default_factory=set)
+    #: Why the run ended before the work did.
+    ended_by: str | None = None
+
+
+def publish(press: Press) -> dict[str, int]:
+    """Publish what is committed; stopped at any point, the next run goes on from there."""
+    run = _Run()
+    while _publish_page(press, run):
+        if press.remaining_ms() <= TIME_GUARD_MS:
+            run.ended_by = "out of time"
+            break
+    press.telemetry.count("EventsPublished", run.published)
+    press.telemetry.count("PublishFailed", run.failed)
+    if run.ended_by != "another run":
+        with press.database.transaction() as tx:
+            [[age_s]] = tx.run("publish_age", {})
+        press.telemetry.count("OutboxAge", age_s)
+    press.telemetry.say("published", events=run.published, failed=run.failed, ended_by=run.ended_by)
+    return {"published": run.published, "failed": run.failed}
+
+
+def _publish_page(press: Press, run: _Run) -> bool:
+    """Publish the oldest changes in one transaction; return whether there may be more to do."""
+    with press.database.transaction() as tx:
+        [[alone]] = tx.run("publish_alone", {})
+        if not alone:
+            run.ended_by = "another run"
+            return False
+        # From the oldest each time: a change may be committed after one that has a higher number (decisions/0061).
+        rows = tx.run("publish_next", {"held": dumps(sorted(run.held)), "page": PAGE_ROWS})
+        taken = _send([Change.from_row(*row) for row in rows], press, run)
+        if taken:
+            tx.run("publish_done", {"outbox_ids": dumps(taken)})
+    run.published += len(taken)
+    return len(rows) == PAGE_ROWS and run.ended_by is None
+
+
+def _send(changes: Sequence[Change], press: Press, run: _Run) -> list[int]:
+    """Send what may be sent; return the numbers of what the bus has taken."""
+    taken: list[int] = []
+    enough_ms = press.remaining_ms() - PAGE_MS
+    for call in _calls(changes, run):
+        if run.ended_by or press.remaining_ms() < enough_ms:
+            break
+        try:
+            refusals = press.bus.put([change.event for change in call])
+        except BusUnavailable as exc:
+            run.failed += len(call)
+            run.ended_by = str(exc)
+            press.telemetry.warn("not published", reason=str(exc), events=len(call))
+            break
+        taken += [change.outbox_id for change, refusal in zip(call, refusals, strict=True) if refusal is None]
+        _hold_back(call, refusals, press, run)
+    return taken
+
+
+def _hold_back(call: Sequence[Change], refusals: Sequence[str | None], press: Press, run: _Run) -> None:
+    codes = {refusal for refusal in refusals if refusal is not None}
+    if not codes:
+        return
+    refused = [change for change, refusal in zip(call, refusals, strict=True) if refusal is not None]
+    run.failed += len(refused)
+    run.held |= {change.key for change in refused}
+    press.telemetry.warn("not published", reason=", ".join(sorted(codes)), events=len(refused))
+    # A bus that takes nothing will not take the next call either; events that are to blame themselves say nothing.
+    if len(refused) == len(call) and codes - AT_FAULT:
+        run.ended_by = "the bus takes nothing"
+
+
+def _calls(changes: Sequence[Change], run: _Run) -> Iterator[list[Change]]:
+    """Put together what one call may hold: never two of one key, because the bus may refuse only the first of them."""
+    for turn in _turns(changes):
+        free = [change for change in turn if change.key not in run.held]
+        yield from (free[part] for part in batches([len(change.event.detail) for change in free]))
+
+
+def _turns(changes: Sequence[Change]) -> list[list[Change]]:
+    """Return the first change of each key, then the second of each, and so on."""
+    turns: list[list[Change]] = []
+    seen: Counter[str] = Counter()
+    for change in changes:
+        if seen[change.key] == len(turns):
+            turns.append([])
+        turns[seen[change.key]].append(change)
+        seen[change.key] += 1
+    return turns
