@@ -3,7 +3,7 @@
 from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
-from infra import process, prune, publish, sweep, watch
+from infra import operate, process, prune, publish, sweep, watch
 from infra.alarms import Alarms
 from infra.claims import Claims
 from infra.dashboard import Dashboard
@@ -72,6 +72,15 @@ class MailfoldStack(Stack):
         self.watch = watch.Watch(
             self, "Watch", settings=settings, layers=self.layers, network=network, database=self.database
         )
+        self.operate = operate.Operate(
+            self,
+            "Operate",
+            settings=settings,
+            layers=self.layers,
+            network=network,
+            database=self.database,
+            topics=self._topics(settings),
+        )
         self.publish = self._publish(settings, network) if settings.publish else None
         self.migrate = Migrate(
             self, "Migrate", settings=settings, layers=self.layers, network=network, database=self.database
@@ -81,6 +90,7 @@ class MailfoldStack(Stack):
         self._admit(self.prune.function, prune.ROLE)
         self._admit(self.sweep.function, sweep.ROLE)
         self._admit(self.watch.function, watch.ROLE)
+        self._admit(self.operate.function, operate.ROLE)
         self._admit(self.migrate.function, OWNER)
         # New code must not meet the old schema, neither when the mapping starts nor when a deploy replaces the code.
         self.migrate.trigger.execute_before(
@@ -89,6 +99,7 @@ class MailfoldStack(Stack):
             self.prune.function.function,
             self.sweep.function.function,
             self.watch.function.function,
+            self.operate.function.function,
             *([self.publish.function.function] if self.publish else []),
         )
 
@@ -139,6 +150,7 @@ class MailfoldStack(Stack):
             "DatabaseEndpoint": self.database.instance.db_instance_endpoint_address,
             "PruneFunctionName": self.prune.function.function.function_name,
             "SweepFunctionName": self.sweep.function.function.function_name,
+            "OperateFunctionName": self.operate.function.function.function_name,
             "WatchFunctionName": self.watch.function.function.function_name,
             "AlarmTopicArn": self.alarms.topic.topic_arn,
             "DashboardName": self.dashboard.dashboard.dashboard_name,

@@ -14,8 +14,8 @@ from infra.settings import Settings
 from infra.stack import MailfoldStack
 
 ROOT = Path(__file__).parents[2]
-STEPS = ("receive", "process", "prune", "sweep", "migrate")
-IN_THE_NETWORK = ("process", "prune", "sweep", "migrate")
+STEPS = ("receive", "process", "prune", "sweep", "watch", "operate", "migrate")
+IN_THE_NETWORK = ("process", "prune", "sweep", "watch", "operate", "migrate")
 
 Resource = dict[str, Any]
 

@@ -1,5 +1,6 @@
 """A migrated database per test, and the ways to look into it."""
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
@@ -13,6 +14,7 @@ from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
+from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
 from tests.support.records import SOURCES, TOPICS
 
@@ -113,3 +115,25 @@ def make_workshop(store: Store) -> Iterator[Callable[[], Workshop]]:
 def workshop(make_workshop: Callable[[], Workshop]) -> Workshop:
     """A place to process records by hand."""
     return make_workshop()
+
+
+@pytest.fixture
+def order(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Give an order to the real operate function and insist that it is carried out; `by` is whoever gives it."""
+    environment = {
+        "SOURCES": json.dumps({name: {"provider": source.provider} for name, source in SOURCES.items()}),
+        "TOPICS": json.dumps(TOPICS),
+        "DATABASE_URL": store.url("mailfold_operate"),
+        "PUBLISH": "true",
+        "SOFT_LIMIT": "5",
+        "RETENTION": "{}",
+    }
+    operate = load_handler("operate", monkeypatch, environment)
+
+    def give(command: str, *, by: str = "ann", declined: bool = False, **arguments: Any) -> dict[str, Any]:
+        answer = operate.handler({"command": command, "arguments": arguments, "by": by}, Context())
+        assert answer["ok"] is not declined, answer
+        return dict(answer) if declined else dict(answer["result"])
+
+    yield give
+    operate.database.close()

@@ -17,6 +17,7 @@ MailfoldError
 ├── Quarantine              sending it again cannot help: kept in dead letters with its reason
 │   ├── NotAnEnvelope       a queue record nobody here can read
 │   └── UnparseableEvent    one event that cannot become an Event
+├── Declined                an order of a person cannot be carried out; the sentence says why, and nothing was changed
 ├── BusUnavailable          nothing is known to be published: the changes wait for the next run
 └── StoreError
     ├── TransientStoreError the batch rolls back whole and the queue retries it; never quarantined
@@ -118,6 +119,10 @@ class UnparseableEvent(Quarantine):
     """A provider event lacks what makes it an event."""
 
     kind = "unparseable"
+
+
+class Declined(MailfoldError):
+    """An order cannot be carried out."""
 
 
 class BusUnavailable(MailfoldError):

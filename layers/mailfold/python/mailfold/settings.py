@@ -114,6 +114,31 @@ class WatchSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperateSettings:
+    """What operate is told."""
+
+    sources: Mapping[str, Source]
+    topics: Mapping[str, str]
+    database_url: str
+    publish: bool
+    soft_limit: int
+    retention: Mapping[str, int]
+
+    @classmethod
+    def from_environment(cls) -> "OperateSettings":
+        """Read them."""
+        sources = _sources()
+        return cls(
+            sources=sources,
+            topics=_topics(sources),
+            database_url=_text("DATABASE_URL"),
+            publish=_flag("PUBLISH"),
+            soft_limit=_number("SOFT_LIMIT"),
+            retention=check_retention(_object("RETENTION")),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class MigrateSettings:
     """What migrate is told."""
 

@@ -36,6 +36,7 @@ METRICS = {
         "OldestDeadLetterSeconds",
     ),
     "publish": ("EventsPublished", "PublishFailed", "OutboxAge"),
+    "operate": ("OrdersDone", "OrdersDeclined"),
     "migrate": ("MigrationsApplied",),
 }
 

@@ -69,6 +69,7 @@ def event_letter(one: Opened, kind: str, reason: str, raw: Any = None) -> DeadLe
         source=one.envelope.source,
         provider=one.envelope.provider,
         claim_key=one.envelope.claim_key,
+        headers=one.envelope.headers,
         raw=json_text(list(one.envelope.events) if raw is None else raw, otherwise=one.record.body),
         received_at=one.envelope.received_at,
     )

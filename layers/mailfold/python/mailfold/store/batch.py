@@ -1,7 +1,7 @@
 """The statements of one unit of work: each takes a whole batch in one parameter, so round trips do not grow with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -41,6 +41,8 @@ class DeadLetter:
     source: str | None = None
     provider: str | None = None
     claim_key: str | None = None
+    #: The request headers that the provider's parse needs.
+    headers: Mapping[str, str] = field(default_factory=dict)
     raw: str
     received_at: datetime
     #: What makes it the same dead letter, where that is not the text of raw.
@@ -125,7 +127,7 @@ def _rows(events: Sequence[Event]) -> str:
 
 
 def _odd_rows(events: Sequence[Event]) -> str:
-    names = [field.name for field in fields(Event)]
+    names = [it.name for it in fields(Event)]
     rows = [{name: getattr(event, name) for name in names} for event in events]
     try:
         return dumps([{**row, **{name: row[name].isoformat() for name in TIMES}} for row in rows])
@@ -158,6 +160,7 @@ def _letter_row(letter: DeadLetter) -> dict[str, Any]:
         "source": letter.source,
         "provider": letter.provider,
         "claim_key": letter.claim_key,
+        "headers": {name: storable_text(value) for name, value in letter.headers.items()},
         "raw": storable_text(letter.raw),
         "received_at": letter.received_at.isoformat(),
     }

@@ -1,7 +1,7 @@
 -- complete: record what came of each claim, and keep what could not be folded.
 with buried as (
-    insert into dead_letters (dead_letter_id, kind, reason, source, provider, claim_key, raw, received_at)
-    select dead_letter_id, kind, reason, source, provider, claim_key, raw, received_at
+    insert into dead_letters (dead_letter_id, kind, reason, source, provider, claim_key, headers, raw, received_at)
+    select dead_letter_id, kind, reason, source, provider, claim_key, headers, raw, received_at
     from jsonb_to_recordset(cast(:dead_letters as jsonb)) as d (
         dead_letter_id text collate "C",
         kind           text,
@@ -9,6 +9,7 @@ with buried as (
         source         text,
         provider       text,
         claim_key      text,
+        headers        jsonb,
         raw            text,
         received_at    timestamptz
     )

@@ -4,7 +4,7 @@ declare
     role_name text;
 begin
     foreach role_name in array array[
-        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch'
+        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch', 'mailfold_operate'
     ] loop
         if not exists (select from pg_roles where rolname = role_name) then
             begin
@@ -43,6 +43,13 @@ grant select, update (published_at) on outbox to mailfold_publish;
 grant select (source, type, bounce_class, received_at) on email_events to mailfold_watch;
 grant select (created_at) on dead_letters to mailfold_watch;
 
+-- What a person may do by hand; every change of theirs leaves a line that nobody here can take back.
+grant select on status_ranks, current_status, suppressed, daily_totals, schema_migrations, webhook_inbox to mailfold_operate;
+grant select, insert, update, delete on email_events, message_status, suppressions, dead_letters to mailfold_operate;
+grant select, insert, update on outbox, webhook_inbox to mailfold_operate;
+grant select, insert on audit_log to mailfold_operate;
+grant execute on function erased_form(text) to mailfold_operate;
+
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
 alter role mailfold_process set lock_timeout = '10s';
@@ -57,6 +64,9 @@ alter role mailfold_publish set statement_timeout = '20s';
 alter role mailfold_publish set lock_timeout = '10s';
 -- It waits for the bus between two statements.
 alter role mailfold_publish set idle_in_transaction_session_timeout = '60s';
+alter role mailfold_operate set statement_timeout = '50s';
+alter role mailfold_operate set lock_timeout = '5s';
+alter role mailfold_operate set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_watch set statement_timeout = '20s';
 alter role mailfold_watch set lock_timeout = '2s';
 alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';

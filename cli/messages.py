@@ -1,0 +1,66 @@
+"""mailfold status, recipient and totals: what happened."""
+
+import argparse
+from typing import Any
+
+from cli.errors import DONE
+from cli.place import Place
+from cli.show import as_json, table
+
+EVENT_COLUMNS = {
+    "time": "occurred_at",
+    "type": "type",
+    "class": "bounce_class",
+    "recipient": "recipient",
+    "source": "source",
+    "reason": "reason",
+}
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the three commands."""
+    status = commands.add_parser("status", help="what happened to a message")
+    status.add_argument("message", metavar="MESSAGE", help="the message id")
+    status.add_argument("--raw", action="store_true", help="with the provider's own words (in --json)")
+    status.set_defaults(run=show_status)
+    recipient = commands.add_parser("recipient", help="what is known of an address, and whether it may be mailed")
+    recipient.add_argument("address", metavar="ADDRESS")
+    recipient.set_defaults(run=show_recipient)
+    totals = commands.add_parser("totals", help="events by day, source and kind, pruned ones included")
+    totals.add_argument("--days", type=int, default=30)
+    totals.set_defaults(run=show_totals)
+
+
+def show_status(arguments: argparse.Namespace, place: Place) -> int:
+    """Show the status of a message for each recipient, and its timeline."""
+    found = place.order("message.show", message_id=arguments.message, raw=arguments.raw)
+    if arguments.json:
+        print(as_json(found))
+        return DONE
+    columns = {"recipient": "recipient", "status": "type", "class": "bounce_class", "since": "first_at"}
+    print(table(found["recipients"], columns))
+    print()
+    print(table(found["events"], EVENT_COLUMNS))
+    return DONE
+
+
+def show_recipient(arguments: argparse.Namespace, place: Place) -> int:
+    """Show whether an address may be mailed, why not, and its newest events."""
+    found = place.order("recipient.show", address=arguments.address)
+    if arguments.json:
+        print(as_json(found))
+        return DONE
+    print("may be mailed" if found["may_be_mailed"] else "must not be mailed")
+    columns = {"scope": "scope", "stopped": "stopped", "first stop": "first_stop_at", "last stop": "last_stop_at"}
+    print(table(found["suppressions"], columns) if found["suppressions"] else "was never stopped")
+    print()
+    print(table(found["events"], {**EVENT_COLUMNS, "recipient": "message_id"}))
+    return DONE
+
+
+def show_totals(arguments: argparse.Namespace, place: Place) -> int:
+    """Show the events of each day."""
+    found = place.order("totals", days=arguments.days)
+    columns = {"day": "day", "source": "source", "type": "type", "class": "bounce_class", "events": "events"}
+    print(as_json(found) if arguments.json else table(found["totals"], columns))
+    return DONE

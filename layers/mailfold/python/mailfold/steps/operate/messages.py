@@ -1,0 +1,44 @@
+"""What happened: to a message, to an address, and in all."""
+
+from typing import Any
+
+from mailfold.errors import Declined
+from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.office import Office
+from mailfold.store.reading import read
+
+#: The newest events of an address; whoever needs all of them asks the database.
+RECIPIENT_EVENTS = 200
+
+
+def show_message(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return the status of a message for each recipient, and its events in the order in which they happened."""
+    message_id = arguments.text("message_id")
+    with office.database.transaction() as tx:
+        recipients = read(tx, "read_message_status", {"message_id": message_id})
+        events = read(tx, "read_message_events", {"message_id": message_id, "raw": arguments.flag("raw")})
+    if not recipients and not events:
+        raise Declined("nothing is stored about this message")
+    return {"message_id": message_id, "recipients": recipients, "events": events}
+
+
+def show_recipient(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return what is known of an address: its stops, and its newest events."""
+    address = arguments.address()
+    with office.database.transaction() as tx:
+        suppressions = read(tx, "read_suppressions_of", {"address": address})
+        events = read(tx, "read_recipient_events", {"address": address, "most": RECIPIENT_EVENTS})
+    return {
+        "address": address,
+        "may_be_mailed": not any(row["stopped"] and row["scope"] == "" for row in suppressions),
+        "suppressions": suppressions,
+        "events": events,
+    }
+
+
+def totals(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return how many events of each kind each source had on each day, pruned ones included."""
+    days = arguments.number("days", 30, most=3_650)
+    with office.database.transaction() as tx:
+        rows = read(tx, "read_totals", {"days": days, "now": office.now.isoformat()})
+    return {"days": days, "totals": rows}

@@ -1,0 +1,35 @@
+"""What an order is carried out with, and the line that it leaves behind."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from mailfold.jsontext import dumps
+from mailfold.request import Source
+from mailfold.store.connection import Database, Transaction
+from mailfold.telemetry import Telemetry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Office:
+    """What operate works with."""
+
+    database: Database
+    sources: Mapping[str, Source]
+    topics: Mapping[str, str]
+    publish: bool
+    soft_limit: int
+    retention: Mapping[str, int]
+    #: Who gives the order, as the caller's own identity says.
+    by: str
+    now: datetime
+    remaining_ms: Callable[[], int]
+    telemetry: Telemetry
+
+    def note(self, tx: Transaction, action: str, *, address: str | None = None, **details: Any) -> None:
+        """Write into the audit log what this transaction does; an address is noted in its erased form."""
+        tx.run(
+            "audit",
+            {"by_whom": self.by, "action": action, "address": address or "", "details": dumps(details)},
+        )

@@ -1,0 +1,7 @@
+-- audit: note what a person did by hand; an address in its erased form only.
+insert into audit_log (by_whom, action, subject, details)
+values (
+    cast(:by_whom as text), cast(:action as text),
+    case when cast(:address as text) <> '' then erased_form(cast(:address as text)) end,
+    cast(:details as jsonb)
+)

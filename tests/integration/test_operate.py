@@ -1,0 +1,81 @@
+"""operate: orders of a person, through the real handler and under its own role."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Store, Workshop
+from tests.support.records import envelope, raw, record
+
+Order = Callable[..., dict[str, Any]]
+
+
+def test_a_message_is_shown_with_its_status_and_its_timeline(workshop: Workshop, order: Order) -> None:
+    late = raw("e2", "delivery", at="2026-01-01T00:05:00Z")
+    workshop.process(record(envelope(late, raw("e1", "bounce", bounce_type="Permanent"))))
+
+    shown = order("message.show", message_id="m1", raw=True)
+
+    assert [row["type"] for row in shown["recipients"]] == ["bounced"]
+    assert [event["type"] for event in shown["events"]] == ["bounced", "delivered"]
+    assert shown["events"][1]["raw"] == late
+
+
+def test_the_raw_stays_where_it_is_unless_it_is_asked_for(workshop: Workshop, order: Order) -> None:
+    workshop.process(record(envelope(raw("e1"))))
+
+    [event] = order("message.show", message_id="m1")["events"]
+
+    assert "raw" not in event
+
+
+def test_an_address_that_bounced_must_not_be_mailed(workshop: Workshop, order: Order) -> None:
+    workshop.process(record(envelope(raw("e1", "bounce", bounce_type="Permanent"))))
+
+    stopped = order("recipient.show", address=" Ann@Example.com ")
+    unknown = order("recipient.show", address="bob@example.com")
+
+    assert not stopped["may_be_mailed"]
+    assert [row["first_stop"]["event_id"] for row in stopped["suppressions"]] == [stopped["events"][0]["event_id"]]
+    assert unknown["may_be_mailed"]
+    assert unknown["suppressions"] == unknown["events"] == []
+
+
+def test_totals_are_the_same_before_and_after_prune(store: Store, workshop: Workshop, order: Order) -> None:
+    workshop.process(record(envelope(raw("e1"), raw("e2", "bounce", bounce_type="Permanent"))))
+    before = order("totals", days=3650)
+
+    store.rows(
+        """with gone as (delete from email_events where type = 'delivered' returning *)
+        insert into daily_totals select occurred_at::date, source, type, '', 1 from gone"""
+    )
+
+    assert order("totals", days=3650) == before
+    assert sum(row["events"] for row in before["totals"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "sentence"),
+    [
+        ("nonsense", {}, "no such command"),
+        ("message.show", {}, "message_id must be a text"),
+        ("message.show", {"message_id": "unknown"}, "nothing is stored about this message"),
+        ("recipient.show", {"address": "ann"}, "address must be an address"),
+        ("totals", {"days": 0}, "days must be a whole number from 1 to 3650"),
+        ("totals", {"days": True}, "days must be a whole number from 1 to 3650"),
+    ],
+)
+def test_a_mistake_is_declined_with_a_sentence(
+    order: Order, command: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    answer = order(command, declined=True, **arguments)
+
+    assert sentence in answer["error"]
+    assert answer["again"] is False
+
+
+def test_a_database_that_is_away_is_worth_another_try(order: Order, store: Store) -> None:
+    store.rows("alter view current_status rename to elsewhere")
+
+    assert order("message.show", declined=True, message_id="m1")["again"] is True
