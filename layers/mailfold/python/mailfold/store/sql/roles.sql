@@ -29,7 +29,7 @@ grant insert on outbox to mailfold_process;
 grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
 grant select, insert, update on daily_totals to mailfold_prune;
 -- SELECT ... FOR UPDATE asks for the right to update some column: the one that says whether a row may be deleted.
-grant update (received_at) on email_events, message_status to mailfold_prune;
+grant update (received_at) on message_status to mailfold_prune;
 grant update (created_at) on webhook_inbox, dead_letters to mailfold_prune;
 grant update (published_at) on outbox to mailfold_prune;
 
