@@ -209,11 +209,15 @@ def test_an_event_that_changes_meanwhile_is_not_counted_and_left(store: Any, dat
     add_events(store, 5, received=40)
     before = store.rows(TOTALS)
 
-    with pytest.raises(TransientStoreError), database.transaction() as tx:
-        tx.execute(ONE_SNAPSHOT)
-        tx.execute("select 1 from daily_totals")
-        store.rows("update email_events set reason = 'changed' where event_id like '%-1'")
-        tx.run("prune_events", {"floor": "-infinity", "cutoff": NOW.isoformat(), "batch": 10})
+    def prune_what_changes() -> None:
+        with database.transaction() as tx:
+            tx.execute(ONE_SNAPSHOT)
+            tx.execute("select 1 from daily_totals")
+            store.rows("update email_events set reason = 'changed' where event_id like '%-1'")
+            tx.run("prune_events", {"floor": "-infinity", "cutoff": NOW.isoformat(), "batch": 10})
+
+    with pytest.raises(TransientStoreError):
+        prune_what_changes()
 
     assert store.rows(TOTALS) == before
     assert store.value(COUNTS["events"]) == 5
