@@ -160,7 +160,7 @@ def process_rules() -> Iterator[Rule]:
         periods=24,
         # Without watch nobody knows, and nothing has changed.
         missing=Missing.IGNORE,
-        says="There have been dead letters in the database for a day.",
+        says="Dead letters have waited in the database for a day.",
         runbook="events-are-kept-as-dead-letters",
     )
     yield Rule(

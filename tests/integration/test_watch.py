@@ -183,11 +183,11 @@ def test_a_source_that_is_no_longer_configured_is_passed_over(
     assert "sold" not in capsys.readouterr().out
 
 
-def test_dead_letters_are_counted_and_the_oldest_is_timed(store: Store, measured: Measured) -> None:
-    for minutes in (5, 90):
+def test_dead_letters_that_wait_are_counted_and_the_oldest_is_timed(store: Store, measured: Measured) -> None:
+    for kind, minutes in {"unparseable": 5, "claim_conflict": 90, "conflict": 500}.items():
         store.rows(
             "insert into dead_letters (dead_letter_id, kind, reason, raw, received_at, created_at) values"
-            f" ('d{minutes}', 'k', 'r', 'raw', now(), now() - interval '{minutes} minutes')"
+            f" ('{kind}', '{kind}', 'r', 'raw', now(), now() - interval '{minutes} minutes')"
         )
 
     assert measured("DeadLetters", None) == 2
