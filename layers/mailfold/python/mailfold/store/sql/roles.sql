@@ -41,7 +41,7 @@ grant select, update (published_at) on outbox to mailfold_publish;
 
 -- No column that could name a recipient.
 grant select (source, type, bounce_class, received_at) on email_events to mailfold_watch;
-grant select (created_at) on dead_letters to mailfold_watch;
+grant select (kind, created_at) on dead_letters to mailfold_watch;
 
 -- What a person may do by hand; every change of theirs leaves a line that nobody here can take back.
 grant select on status_ranks, current_status, suppressed, daily_totals, schema_migrations, webhook_inbox to mailfold_operate;
