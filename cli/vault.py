@@ -40,7 +40,7 @@ class Vault:
 
     def read(self) -> Version:
         """Return the current version."""
-        found = self._client.get_secret_value(SecretId=self._secret_id)
+        found = self._client.get_secret_value(SecretId=self._secret_id, VersionStage=CURRENT)
         try:
             entries = json.loads(found["SecretString"])
         except (KeyError, ValueError):

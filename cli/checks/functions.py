@@ -12,9 +12,6 @@ from mailfold.retention import check_retention
 
 OWNER = "mailfold_owner"
 
-#: An inactive function was not called for weeks, and wakes up when it is.
-WELL = {"Active", "Inactive"}
-
 
 def check_functions(exam: Examination) -> Iterator[Said]:
     """Look at each step's function and at its environment."""
@@ -22,7 +19,7 @@ def check_functions(exam: Examination) -> Iterator[Said]:
         found = exam.functions.get(step)
         if found is None:
             yield Finding(what=f"the function of {step} is not there", mend="make deploy")
-        elif found.get("State", "Active") not in WELL or found.get("LastUpdateStatus") == "Failed":
+        elif "Failed" in (found.get("State"), found.get("LastUpdateStatus")):
             why = found.get("StateReason") or found.get("LastUpdateStatusReason") or "it does not say why"
             yield Finding(what=f"the function of {step} cannot run: {why}", mend="make deploy")
     yield from _told_otherwise(exam)

@@ -137,7 +137,7 @@ def _event(source: Source, marker: str) -> Raw:
     kept: Raw | None = None
     for seed in range(TRIES):
         # Not to keep a secret, but to meet every kind of event before long.
-        made = _readdressed(generate(Random(seed), marker, datetime.now(UTC)))  # noqa: S311
+        made: Raw = _readdressed(generate(Random(seed), marker, datetime.now(UTC)))  # noqa: S311
         event = _parsed(source, made)
         if event and event.effect is None and event.recipient == PROBE_ADDRESS:
             if event.type is EventType.DELIVERED:
