@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import messages
+from mailfold.steps.operate import doctor, messages
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -15,6 +15,10 @@ COMMANDS: dict[str, Command] = {
     "message.show": messages.show_message,
     "recipient.show": messages.show_recipient,
     "totals": messages.totals,
+    "sources": doctor.show_sources,
+    "doctor.store": doctor.show_store,
+    "doctor.probe.find": doctor.find_probes,
+    "doctor.probe.remove": doctor.remove_probes,
 }
 
 
