@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import messages
+from mailfold.steps.operate import dead_letters, messages
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -15,6 +15,11 @@ COMMANDS: dict[str, Command] = {
     "message.show": messages.show_message,
     "recipient.show": messages.show_recipient,
     "totals": messages.totals,
+    "dead-letters.groups": dead_letters.groups,
+    "dead-letters.list": dead_letters.list_letters,
+    "dead-letters.show": dead_letters.show,
+    "dead-letters.redrive": dead_letters.redrive_letters,
+    "dead-letters.try": dead_letters.try_records,
 }
 
 
