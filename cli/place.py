@@ -3,7 +3,8 @@
 import getpass
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +14,22 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli.errors import DECLINED, CommandError
+from cli.errors import DECLINED, CommandError, TryAgain
 from local.aws import client as local_client
 from local.errors import LocalError
 from local.options import read_options
 from local.state import Stack, read_stack
 
 STACK = "Mailfold"
+
+
+@contextmanager
+def asking(whom: str) -> Iterator[None]:
+    """Say in one sentence that somebody on AWS did not answer."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as exc:
+        raise CommandError(f"{whom} did not answer: {exc}") from exc
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Place:
         given = {name: value for name, value in arguments.items() if value is not None}
         answer = self.invoke("Operate", {"command": command, "arguments": given, "by": self.by})
         if not answer["ok"]:
-            raise CommandError(answer["error"], DECLINED)
+            raise (TryAgain if answer["again"] else CommandError)(answer["error"], DECLINED)
         result: dict[str, Any] = answer["result"]
         return result
 

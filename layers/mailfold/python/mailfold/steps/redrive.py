@@ -41,15 +41,22 @@ class Outcome:
 
     @property
     def result(self) -> str:
-        """Return new, duplicate or left: every letter is exactly one of these."""
-        if self.remains or self.untouched:
+        """Return new, duplicate, conflict or left: every letter is exactly one of these."""
+        if self.untouched or self._refused:
             return "left"
+        if self.counts.conflict:
+            # Folded, but one of the two contents is a dead letter now.
+            return "conflict"
         return "new" if self.counts.new else "duplicate"
 
     @property
     def why(self) -> tuple[str, str]:
         """Return the kind and the reason of what is left."""
-        return (self.remains[0].kind, self.remains[0].reason) if self.remains else (self.letter.kind, NEEDS_A_PERSON)
+        return (self._refused[0].kind, self._refused[0].reason) if self._refused else (self.letter.kind, NEEDS_A_PERSON)
+
+    @property
+    def _refused(self) -> list[DeadLetter]:
+        return [letter for letter in self.remains if letter.kind != CONFLICT[0]]
 
 
 @dataclass(frozen=True, kw_only=True)

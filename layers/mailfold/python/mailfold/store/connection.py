@@ -81,7 +81,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator["Transaction"]:
-        """Run the block in one transaction: committed when it ends, gone without a trace when it raises or is no `keep`."""
+        """Run the block in one transaction: committed when it ends unless it is only tried, gone when it raises."""
         self._begin()
         try:
             yield Transaction(self)

@@ -137,7 +137,7 @@ def _note(office: Office, tx: Transaction, choice: Choice, outcomes: Sequence[Ou
         "dead-letters.redrive",
         group=choice.group_id or None,
         letters=len(outcomes),
-        folded=results["new"] + results["duplicate"],
+        folded=len(outcomes) - results["left"],
         left=results["left"],
     )
 
@@ -151,6 +151,7 @@ def _summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "letters": len(outcomes),
         "new": results["new"],
         "duplicate": results["duplicate"],
+        "conflict": results["conflict"],
         "left": results["left"],
         "events": sum(outcome.counts.new for outcome in outcomes),
         "reasons": [
