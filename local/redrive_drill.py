@@ -30,8 +30,6 @@ SOURCE = "sendgrid"
 SENDERS = 4
 #: How long nothing new may become a dead letter before the drill gives up.
 STALL_SECONDS = 60.0
-#: How long live traffic is measured before the redrive begins.
-CALM_SECONDS = 15.0
 #: No live event may come this much later than it would have.
 LONGEST_DELAY_SECONDS = 1.0
 
@@ -68,9 +66,11 @@ class Outcome:
 class Drill:
     """One drill against one stack."""
 
-    def __init__(self, stack: Stack, *, events: int, rate: int, seed: int) -> None:
+    def __init__(self, stack: Stack, *, events: int, rate: int, calm_seconds: float, seed: int) -> None:
         self._stack = stack
         self._rate = rate
+        #: How long live traffic is measured before the redrive begins.
+        self._calm_seconds = calm_seconds
         self._run = f"drill{secrets.token_hex(6)}"
         source = stack.sources[SOURCE]
         self._sampler = sampler(source.provider)
@@ -101,7 +101,7 @@ class Drill:
             while_broken, _ = self._redrive()
         with self._live:
             self._live.warm_up()
-            before = self._live.measure(CALM_SECONDS)
+            before = self._live.measure(self._calm_seconds)
             began_at = time.monotonic()
             when_mended, seconds = self._redrive("--apply", "--yes")
             during = self._live.since(began_at)
@@ -180,12 +180,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m local.redrive_drill", description=__doc__)
     parser.add_argument("--events", type=int, default=10_000, help="distinct events (10000)")
     parser.add_argument("--rate", type=int, default=200, help="dead letters a second (200)")
+    parser.add_argument("--calm", type=float, default=15, help="seconds of live traffic before the redrive (15)")
     parser.add_argument("--seed", type=int, default=1, help="of the shuffling (1)")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     arguments = parser.parse_args()
     try:
         stack = read_stack(read_options().state)
-        outcome = Drill(stack, events=arguments.events, rate=arguments.rate, seed=arguments.seed).run()
+        outcome = Drill(
+            stack, events=arguments.events, rate=arguments.rate, calm_seconds=arguments.calm, seed=arguments.seed
+        ).run()
     except LocalError as error:
         sys.exit(str(error))
     told = asdict(outcome) | {"clean": outcome.clean, "delay_seconds": outcome.delay_seconds}
