@@ -3,7 +3,8 @@
 import getpass
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli.errors import DECLINED, CommandError
+from cli.errors import DECLINED, CommandError, TryAgain
 from local.aws import client as local_client
 from local.errors import LocalError
 from local.options import read_options
@@ -26,6 +27,15 @@ Clients = Callable[[str], Any]
 #: An order may take as long as its function. It is never sent again by itself: the first one may have been carried out.
 _ORDERS = Config(connect_timeout=5, read_timeout=70, retries={"mode": "standard", "total_max_attempts": 1})
 _QUESTIONS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
+
+
+@contextmanager
+def asking(whom: str) -> Iterator[None]:
+    """Say in one sentence that somebody on AWS did not answer."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as exc:
+        raise CommandError(f"{whom} did not answer: {exc}") from exc
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +64,7 @@ class Place:
         given = {name: value for name, value in arguments.items() if value is not None}
         answer = self.invoke("Operate", {"command": command, "arguments": given, "by": self.by})
         if not answer["ok"]:
-            raise CommandError(answer["error"], DECLINED)
+            raise (TryAgain if answer["again"] else CommandError)(answer["error"], DECLINED)
         result: dict[str, Any] = answer["result"]
         return result
 

@@ -158,6 +158,7 @@ class MailfoldStack(Stack):
         }
         if self.feedback is not None:
             outputs["TopicArn"] = self.feedback.topic.topic_arn
+            outputs["TopicDeadLetterQueueUrl"] = self.feedback.dead_letters.queue_url
             outputs["ConfigurationSetName"] = self.feedback.configuration_set.configuration_set_name
         if self.publish is not None:
             outputs["BusName"] = self.publish.bus.event_bus_name

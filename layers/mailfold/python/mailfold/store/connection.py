@@ -80,15 +80,15 @@ class Database:
         self._prepared: dict[str, Any] = {}
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
-        """Run the block in one transaction: committed when it ends, gone without a trace when it raises."""
+    def transaction(self, *, keep: bool = True) -> Iterator["Transaction"]:
+        """Run the block in one transaction: committed when it ends unless it is only tried, gone when it raises."""
         self._begin()
         try:
             yield Transaction(self)
         except BaseException:
             self._rollback()
             raise
-        self.execute("commit")
+        self.execute("commit" if keep else "rollback")
 
     def execute(self, sql: str) -> Rows:
         """Run statements without parameters, in one round trip."""

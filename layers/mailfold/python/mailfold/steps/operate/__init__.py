@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import doctor, messages
+from mailfold.steps.operate import dead_letters, doctor, messages
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -19,6 +19,11 @@ COMMANDS: dict[str, Command] = {
     "doctor.store": doctor.show_store,
     "doctor.probe.find": doctor.find_probes,
     "doctor.probe.remove": doctor.remove_probes,
+    "dead-letters.groups": dead_letters.groups,
+    "dead-letters.list": dead_letters.list_letters,
+    "dead-letters.show": dead_letters.show,
+    "dead-letters.redrive": dead_letters.redrive_letters,
+    "dead-letters.try": dead_letters.try_records,
 }
 
 
