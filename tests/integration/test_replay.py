@@ -150,7 +150,7 @@ def test_evidence_of_pruned_events_stays(store: Store, workshop: Workshop, order
 
 def test_evidence_carries_the_new_reading(store: Store, workshop: Workshop, order: Order) -> None:
     with read_as(lambda event: replace(event, reason="?")):
-        workshop.process(record(envelope(raw("e1", "bounce", diagnostic_code="550 no such user", **HARD))))
+        workshop.process(record(envelope(raw("e1", "bounce", diagnostic="550 no such user", **HARD))))
 
     done = order("replay", source="main", apply=True)
 
