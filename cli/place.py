@@ -99,8 +99,8 @@ def aws_place(*, profile: str | None, region: str | None, stack: str) -> Place:
     """Return the stack that is deployed in the account of a profile."""
     try:
         session = boto3.Session(profile_name=profile, region_name=region)
-        # An order may take as long as its function.
-        config = Config(read_timeout=70, retries={"mode": "standard", "max_attempts": 2})
+        # A call may take as long as its function, and prune has five minutes. Tried again too soon, it would run twice.
+        config = Config(read_timeout=320, tcp_keepalive=True, retries={"mode": "standard", "max_attempts": 2})
         clients: Callable[[str], Any] = lambda service: session.client(service, config=config)  # noqa: E731
         by = clients("sts").get_caller_identity()["Arn"]
     except (BotoCoreError, ClientError) as exc:

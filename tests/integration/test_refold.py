@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Store, Workshop
+from tests.support.misreading import HARD, SOFT
 from tests.support.records import envelope, raw, record
 from tests.support.state import state
 
 Order = Callable[..., dict[str, Any]]
-
-SOFT = {"bounce_type": "Transient"}
-HARD = {"bounce_type": "Permanent"}
 
 
 def bounces(count: int, address: str = "ann@example.com", **data: Any) -> list[dict[str, Any]]:

@@ -1,49 +1,20 @@
 """replay: stored events through today's adapters; what only the old reading supported goes, and nothing else does."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
-from mailfold.events import BounceClass, Effect, Event, EventType, Raw
-from mailfold.providers import REGISTRY
-from mailfold.providers.base import Origin
+from mailfold.events import Event, EventType
 from mailfold.steps.operate import replay as step
 from tests.integration.conftest import Store, Workshop
+from tests.support.misreading import HARD, SOFT, Change, every_bounce_hard, everything_other, read_as
 from tests.support.records import envelope, raw, record
 from tests.support.state import state
 
 Order = Callable[..., dict[str, Any]]
-Change = Callable[[Event], Event]
-
-HARD = {"bounce_type": "Permanent"}
-SOFT = {"bounce_type": "Transient"}
-
-
-@contextmanager
-def read_as(change: Change, provider: str = "sesmetric") -> Iterator[None]:
-    """Let an adapter say something else than it should."""
-    right = REGISTRY[provider]
-
-    def parse(raw: Raw, origin: Origin) -> list[Event]:
-        return [change(event) for event in right.parse(raw, origin)]
-
-    with patch.dict(REGISTRY, {provider: replace(right, parse=parse)}):
-        yield
-
-
-def every_bounce_hard(event: Event) -> Event:
-    if event.type is not EventType.BOUNCED:
-        return event
-    return replace(event, bounce_class=BounceClass.HARD, effect=Effect.STOP)
-
-
-def everything_other(event: Event) -> Event:
-    return replace(event, type=EventType.OTHER, bounce_class=None, effect=None)
 
 
 def derived(store: Store) -> dict[str, Any]:

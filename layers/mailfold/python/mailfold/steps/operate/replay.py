@@ -11,7 +11,7 @@ from mailfold.errors import Declined, TransientStoreError
 from mailfold.jsontext import dumps
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
-from mailfold.steps.operate.rereading import Rereading, differing, reread
+from mailfold.steps.operate.rereading import ERASED_REASON, Rereading, differing, reread
 from mailfold.store.connection import Transaction
 from mailfold.store.reading import read
 from mailfold.store.replay import GIVE_WAY, PLAN_ANEW, Row, Written, write_readings
@@ -131,6 +131,7 @@ def _answer(
     refused = dict.fromkeys(written.refused, "Postgres refuses the new reading")
     meanwhile = found.readings.keys() - {change["was"]["event_id"] for change in written.changes} - refused.keys()
     left_alone = {**found.left_alone, **refused, **dict.fromkeys(meanwhile, "somebody else changed it meanwhile")}
+    reasons = Counter(reason for event_id, reason in left_alone.items() if event_id in mine)
     return {
         "applied": apply,
         "read": len(own),
@@ -141,7 +142,9 @@ def _answer(
         "stopped": sum(row["stopped"] for row in addresses),
         "released": sum(not row["stopped"] for row in addresses),
         "changed_addresses": addresses[:NAMED],
-        "left_alone": dict(Counter(reason for event_id, reason in left_alone.items() if event_id in mine)),
+        "left_alone": dict(reasons),
+        # Whoever was erased stays erased; everything else may be worth a look.
+        "left_over": reasons.total() - reasons[ERASED_REASON],
         "not_configured": sorted(found.not_configured),
     }
 

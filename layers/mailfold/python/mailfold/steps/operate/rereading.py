@@ -17,6 +17,7 @@ from mailfold.store.replay import COLUMNS, Row
 
 #: An address that was erased must not come back out of a raw that still holds it.
 ERASED = "erased:"
+ERASED_REASON = "its person was erased"
 
 
 class LeftAlone(Exception):
@@ -111,7 +112,7 @@ def _same_recipient(row: Row, event: Event) -> bool:
 
 def _take(row: Row, event: Event, found: Rereading) -> None:
     if str(row["recipient"]).startswith(ERASED):
-        found.left_alone[row["event_id"]] = "its person was erased"
+        found.left_alone[row["event_id"]] = ERASED_REASON
         return
     # The fingerprint too is today's: under the old one, a redelivery of words that are read otherwise is a conflict.
     reading = {name: getattr(event, name) for name in COLUMNS} | {"occurred_at": event.occurred_at.isoformat()}
