@@ -1,7 +1,7 @@
 """A large store is pruned while events come in: killed in the middle, finished by the next run, and not a total moves.
 
-`python -m tests.chaos.prune --rows 1000000` is the long form. Both functions are the real handlers, each in a process of
-its own.
+`python -m tests.chaos.prune --rows 1000000` is the long form. Both functions are the real handlers, each in its own
+process.
 """
 
 import argparse
@@ -111,7 +111,7 @@ def prune(pipe: Connection, url: str, batch_rows: int) -> None:
 
 
 def _quietly(step: str, environment: dict[str, str]) -> Any:
-    sys.stdout = Path(os.devnull).open("w")
+    sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  # for as long as the process lives
     return load_handler(step, pytest.MonkeyPatch(), environment)
 
 
@@ -152,6 +152,12 @@ def await_work(owner: Database, child: Child, *, frozen: int) -> None:
     raise AssertionError("prune had ended before it could be killed")
 
 
+def await_end(owner: Database) -> None:
+    """Return once the server has noticed that prune is gone: what was sent last may still be carried out."""
+    while owner.execute("select 1 from pg_stat_activity where usename = 'mailfold_prune'"):
+        time.sleep(0.01)
+
+
 def chaos(*, rows: int, batch_rows: int = prune_step.BATCH_ROWS) -> dict[str, Any]:
     """Load, ingest, prune, kill, prune again, and compare the totals."""
     settings = {"shared_buffers": "256MB", "max_wal_size": "4GB"}
@@ -176,6 +182,7 @@ def _prune_twice(
     await_work(owner, first, frozen=rows // 3)
     first.kill()
     killed_at = time.monotonic()
+    await_end(owner)
     [[frozen]] = owner.execute("select cast(sum(events) as bigint) from daily_totals")
     second = Child(prune, url, batch_rows).answer()
     ended_at = time.monotonic()
