@@ -24,8 +24,11 @@ STACK = "Mailfold"
 #: service -> client
 Clients = Callable[[str], Any]
 
-#: An order may take as long as its function. It is never sent again by itself: the first one may have been carried out.
-_ORDERS = Config(connect_timeout=5, read_timeout=70, retries={"mode": "standard", "total_max_attempts": 1})
+#: A call may take as long as its function, and prune has five minutes. It is never made again by itself: the first one
+#: may have been carried out.
+_ORDERS = Config(
+    connect_timeout=5, read_timeout=320, tcp_keepalive=True, retries={"mode": "standard", "total_max_attempts": 1}
+)
 _QUESTIONS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import dead_letters, doctor, messages
+from mailfold.steps.operate import dead_letters, doctor, messages, prune, refold, replay
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -24,6 +24,9 @@ COMMANDS: dict[str, Command] = {
     "dead-letters.show": dead_letters.show,
     "dead-letters.redrive": dead_letters.redrive_letters,
     "dead-letters.try": dead_letters.try_records,
+    "replay": replay.replay,
+    "refold": refold.refold,
+    "prune.count": prune.count,
 }
 
 
