@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import messages
+from mailfold.steps.operate import erase, explain, imports, messages, suppressions
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -15,6 +15,14 @@ COMMANDS: dict[str, Command] = {
     "message.show": messages.show_message,
     "recipient.show": messages.show_recipient,
     "totals": messages.totals,
+    "suppressions.list": suppressions.list_suppressions,
+    "suppressions.add": suppressions.add_suppression,
+    "suppressions.lift": suppressions.lift_suppression,
+    "suppressions.explain": explain.explain,
+    "suppressions.import": imports.import_suppressions,
+    "suppressions.export": suppressions.export_suppressions,
+    "erase": erase.erase,
+    "erase.verify": erase.verify,
 }
 
 
