@@ -16,6 +16,8 @@ WORK_MS = 15_000
 TIME_GUARD_MS = 30_000
 #: A row that changes while it is looked at is looked at again.
 ATTEMPTS = 3
+#: Of each table: rows looked at, rows that name the address, rows that hold a longer one with it inside, rows changed.
+COUNTS = ("looked_at", "found", "similar", "changed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,18 +135,19 @@ def _page(
     apply: bool,
 ) -> dict[str, Any] | None:
     """Work on one page in one transaction; return where the next begins, None after the last."""
-    asked = {"after": dumps(after), "page": ground.page_rows, "pattern": redaction.pattern}
+    asked: dict[str, str | int] = {"after": dumps(after), "page": ground.page_rows, "pattern": redaction.pattern}
     for _ in range(ATTEMPTS):
         with office.database.transaction() as tx:
             [[looked_at, last, found]] = tx.run(f"erase_find_{ground.name}", asked)
             rows = [(row, redacted) for row in found if (redacted := redaction.redact(row)) != row]
             changed = ground.write(tx, _pairs(rows)) if apply and rows and ground.write else 0
-        counts = tables.setdefault(ground.table, {"looked_at": 0, "found": 0, "changed": 0})
+        counts = tables.setdefault(ground.table, dict.fromkeys(COUNTS, 0))
         counts["changed"] += changed
         if not apply or changed == len(rows) or ground.write is None:
             break
     counts["looked_at"] += looked_at
     counts["found"] += len(rows)
+    counts["similar"] += len(found) - len(rows)
     return last if looked_at == ground.page_rows else None
 
 
