@@ -53,12 +53,14 @@ def _pass(place: Place, command: str, address: str, label: str) -> Tables:
     after = None
     while True:
         page = place.order(command, address=address, after=after)
-        progress = progress or Progress(label, page["rows"])
         for name, counts in page["tables"].items():
             known = tables.setdefault(name, dict.fromkeys(counts, 0))
             tables[name] = {count: known[count] + number for count, number in counts.items()}
         after = page["next"]
-        progress.reach(sum(counts["looked_at"] for counts in tables.values()))
+        looked_at = sum(counts["looked_at"] for counts in tables.values())
+        # What Postgres believes to have may be behind.
+        progress = progress or Progress(label, max(page["rows"], looked_at))
+        progress.reach(looked_at)
         if after is None:
             return tables
 
@@ -95,6 +97,8 @@ def _report(arguments: argparse.Namespace, told: dict[str, Any]) -> int:
     print(f"scopes in which it is stopped: {len(told['stops_before'])} before, {len(told['stops_after'])} after")
     if any(row["similar"] for row in told["tables"]):
         print("similar: rows that hold a longer text with the address in it, such as another person's; left alone")
+    if not kept:
+        print("mailfold: a stop is gone; a newer lift was joined to it? suppressions explain tells", file=sys.stderr)
     if left:
         print("mailfold: run it again; what is left over came meanwhile or was being changed", file=sys.stderr)
     return DONE if kept and not left else FOUND

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from mailfold.redaction import Redaction
+from mailfold.steps.operate import erase as step
 from mailfold.steps.operate.erase import GROUNDS, WITHOUT_PERSONS
 from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
@@ -20,6 +23,23 @@ Order = Callable[..., dict[str, Any]]
 ANN = "ann+news@example.com"
 #: Others whose addresses hold Ann's, or look like a pattern of it.
 OTHERS = ("joann+news@example.com", "x.ann+news@example.com", "annnnews@example.com", "ann+news@example.com.au")
+
+#: Where the full database names Ann; what is not in this list must not name her either.
+NAMED = {
+    "suppressions.address",
+    "suppressions.first_stop",
+    "suppressions.last_stop",
+    "suppressions.manual_reason",
+    "message_status.recipient",
+    "email_events.event_id",
+    "email_events.recipient",
+    "email_events.reason",
+    "email_events.payload",
+    "dead_letters.raw",
+    "outbox.key",
+    "outbox.body",
+    "webhook_inbox.claim_key",
+}
 
 
 def bounce(event_id: str, recipient: str = ANN, **data: Any) -> Any:
@@ -58,6 +78,11 @@ def places(store: Store, *needles: str) -> list[str]:
     ]
 
 
+def _exact(place: str) -> str:
+    table, column = place.split(".")
+    return f"select count(*) from {table} where cast({column} as text) = '{ANN}'"
+
+
 @pytest.fixture
 def full(store: Store, workshop: Workshop, order: Order) -> Store:
     """A database that names Ann wherever it can."""
@@ -72,7 +97,8 @@ def full(store: Store, workshop: Workshop, order: Order) -> Store:
         record(envelope({**raw(f"id/{ANN}", recipient=ANN)})),
         record(notification(_ses(ANN, *OTHERS))),
     )
-    order("suppressions.add", address=ANN, scope="list:1", reason=f"{ANN} asked")
+    order("suppressions.add", address=ANN, scope="list:1", reason=f"since {ANN} asked")
+    store.rows(f"insert into webhook_inbox (claim_key, request_hash, source) values ('main:key:/{ANN}:0', 'h', 'main')")
     return store
 
 
@@ -91,20 +117,17 @@ def _ses(*recipients: str) -> dict[str, Any]:
 
 
 def test_no_column_of_any_table_names_the_person(full: Store, order: Order) -> None:
-    before = places(full, f"<{ANN}>", f'"{ANN}"')
+    ways = f"<{ANN}>", f'"{ANN}"', f" {ANN}", f"/{ANN}", f"\\n{ANN}", quote(ANN).lower(), ANN.replace("@", "=")
+    before = places(full, *ways)
     foreseen = left(order)
 
     counted = erase(order)
 
-    assert {"email_events.payload", "dead_letters.raw", "suppressions.first_stop"} & {
-        *before,
-        "suppressions.first_stop",
-    }
+    assert NAMED <= {*before, *(place for place in NAMED if full.value(_exact(place)))}
     assert foreseen == sum(counts["changed"] for counts in counted.values()) > 10
     assert left(order) == 0
-    local = f"<{ANN}>", f'"{ANN}"', f" {ANN}", f"/{ANN}", quote(ANN).lower(), ANN.replace("@", "=")
-    assert places(full, *local) == []
-    assert full.value(f"select count(*) from email_events where recipient = '{ANN}'") == 0
+    assert places(full, *ways) == []
+    assert [place for place in NAMED if full.value(_exact(place))] == []
 
 
 def test_whoever_looks_like_the_person_is_left_alone(full: Store, order: Order) -> None:
@@ -156,7 +179,7 @@ def test_the_stop_outlives_the_address(full: Store, order: Order) -> None:
         ("list:1", True, True),
     ]
     assert explained["scopes"][0]["rule"] == "hard_bounce"
-    assert explained["scopes"][1]["by_hand"]["reason"].startswith("erased:")
+    assert explained["scopes"][1]["by_hand"]["reason"].startswith("since erased:")
     assert ANN not in json.dumps(explained["scopes"])
     assert (
         full.value(f"select count(*) from suppressed where address in ('{ANN}', erased_form('{ANN}')) and scope = ''")
@@ -287,6 +310,40 @@ def test_a_row_that_changes_meanwhile_is_not_overwritten(full: Store, order: Ord
         f"select extract(year from last_stop_at) from suppressions where address = erased_form('{ANN}') and scope = ''"
     )
     assert newest == 2030
+    assert left(order) == 0
+
+
+@pytest.mark.parametrize(
+    "address", ['"a b"@example.com', "jös@exämple.com", "a_b%c@example.com", "back\\\\slash@x.org"]
+)
+def test_postgres_finds_whatever_python_would(store: Store, workshop: Workshop, order: Order, address: str) -> None:
+    ways = {"as": address, "json": json.dumps([address, json.dumps(address)]), "link": f"?email={quote(address)}"}
+    workshop.process(
+        record(envelope(raw("e1", recipient=address, **ways), raw("e2", recipient=address.upper(), nul="\0", **ways))),
+        record(json.dumps({"no": "envelope", **ways})),
+    )
+
+    erase(order, address)
+
+    redaction = Redaction(address, "gone")
+    texts = [
+        text for ground in GROUNDS for [text] in store.rows(f"select cast(to_jsonb(t) as text) from {ground.table} t")
+    ]
+    assert [text for text in texts if redaction.redact(text) != text] == []
+    assert len([text for text in texts if "erased:" in text]) >= 4
+
+
+def test_each_order_does_a_page_at_least_and_says_where_the_next_begins(
+    full: Store, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step, "WORK_MS", 0)
+    monkeypatch.setattr(step, "GROUNDS", tuple(replace(ground, page_rows=2) for ground in GROUNDS))
+    rows = sum(full.value(f"select count(*) from {ground.table}") for ground in GROUNDS)
+
+    counted = erase(order)
+
+    # What is moved ahead of the cursor is met again.
+    assert sum(counts["looked_at"] for counts in counted.values()) >= rows
     assert left(order) == 0
 
 

@@ -10,11 +10,12 @@ _WORD = r"[^\W_]"
 _JOINT = r"[._+'-]"
 
 # An address may begin after anything that is no part of a longer one. Behind an escape the letter before it is none:
-# %3D is an equals sign, \n the end of a line. But %2B, %2D, %2E, %5F and %27 are joints.
+# %3D is an equals sign, =3C opens an angle, \n ends a line. But %2B, %2D, %2E, %5F and %27 are joints.
 _BEGINS = (
-    rf"(?:(?<!{_WORD})(?<!{_WORD}{_JOINT})(?<!^{_JOINT})"
+    rf"(?:(?<!{_WORD})(?<!{_WORD}{_JOINT})(?<!^[._+-])"
     r"|(?<=%[0-9a-f]{2})(?<!%2[7bde])(?<!%5f)"
-    r"|(?<=%25[0-9a-f]{2})(?<!%252[7bde])(?<!%255f)"
+    r"|(?:(?<=%25[0-9a-f]{2})|(?<=%2525[0-9a-f]{2}))(?<!252[7bde])(?<!255f)"
+    r"|(?<==3[acde])|(?<==2[02])|(?<==0[ad])"
     r"|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))"
 )
 #: In a return path an address stands as bounce+ann=example.com@: behind a joint.
@@ -70,8 +71,8 @@ def _ways(char: str) -> Iterator[str]:
     # JSON within JSON doubles the backslashes at each level.
     yield (r"\\*" if char in '"\\' else "") + f"\\U{code:08x}"
     octets = char.encode("utf-8", "surrogatepass")
-    yield "".join(f"%{octet:02x}" for octet in octets)
-    yield "".join(f"%25{octet:02x}" for octet in octets)
+    # An address in a link in a link is encoded once for each.
+    yield "".join(f"%(?:25)*{octet:02x}" for octet in octets)
     yield "".join(f"={octet:02x}" for octet in octets)
     units = char.encode("utf-16-be", "surrogatepass")
     yield "".join(rf"\\+u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

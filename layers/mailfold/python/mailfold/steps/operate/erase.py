@@ -112,11 +112,14 @@ def _work(office: Office, arguments: Arguments, *, apply: bool) -> dict[str, Any
     redaction = Redaction(address, form)
     tables: dict[str, dict[str, int]] = {}
     enough_ms = office.remaining_ms() - WORK_MS
-    while place < len(GROUNDS) and office.remaining_ms() > max(enough_ms, TIME_GUARD_MS):
+    ended = False
+    while not ended:
         ground = GROUNDS[place]
         after = _page(office, ground, after or ground.start, redaction, tables, apply=apply)
         place += after is None
-    ended = place == len(GROUNDS)
+        ended = place == len(GROUNDS)
+        if office.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
+            break
     return {
         "erased_form": form,
         "rows": rows,
