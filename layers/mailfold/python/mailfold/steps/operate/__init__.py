@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import dead_letters, doctor, messages, prune, refold, replay
+from mailfold.steps.operate import dead_letters, doctor, erase, explain, imports, messages, prune, refold, replay, suppressions
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -27,6 +27,14 @@ COMMANDS: dict[str, Command] = {
     "replay": replay.replay,
     "refold": refold.refold,
     "prune.count": prune.count,
+    "suppressions.list": suppressions.list_suppressions,
+    "suppressions.add": suppressions.add_suppression,
+    "suppressions.lift": suppressions.lift_suppression,
+    "suppressions.explain": explain.explain,
+    "suppressions.import": imports.import_suppressions,
+    "suppressions.export": suppressions.export_suppressions,
+    "erase": erase.erase,
+    "erase.verify": erase.verify,
 }
 
 
