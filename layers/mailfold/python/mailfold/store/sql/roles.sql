@@ -22,11 +22,9 @@ begin
 end
 $$;
 
--- Nobody numbers a change but the trigger of announcements, which does it in the order of commits.
-revoke insert on outbox from mailfold_process, mailfold_sweep, mailfold_operate;
-
 grant select, insert on dead_letters to mailfold_process;
 grant select, insert, update on email_events, message_status, suppressions, webhook_inbox to mailfold_process;
+-- Into the outbox nobody writes but the trigger of announcements, which numbers changes in the order of commits.
 grant insert on announcements to mailfold_process;
 
 grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
