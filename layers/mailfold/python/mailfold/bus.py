@@ -9,7 +9,7 @@ from mailfold.errors import BusUnavailable
 
 SOURCE = "mailfold"
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
-#: What PutEvents takes: entries, and bytes. Its pages disagree whether 256 KB bound an entry or all of a call: both here.
+#: What PutEvents takes: entries, and bytes; its pages disagree whether 256 KB bound an entry or a call: here both.
 BATCH_ENTRIES = 10
 BATCH_BYTES = 250_000
 LARGEST_BYTES = 250_000
