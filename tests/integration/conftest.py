@@ -16,6 +16,7 @@ from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
 from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
+from tests.support.press import PressRoom
 from tests.support.records import SOURCES, TOPICS
 
 NUMBERS = count(1)
@@ -137,3 +138,23 @@ def order(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 
     yield give
     operate.database.close()
+
+
+@pytest.fixture
+def make_press_room(store: Store) -> Iterator[Callable[[], PressRoom]]:
+    """As many places to publish from as a test wants, each with a connection in the role of publish."""
+    made: list[PressRoom] = []
+
+    def make() -> PressRoom:
+        made.append(PressRoom(store.url("mailfold_publish")))
+        return made[-1]
+
+    yield make
+    for room in made:
+        room.database.close()
+
+
+@pytest.fixture
+def room(make_press_room: Callable[[], PressRoom]) -> PressRoom:
+    """A place to publish from."""
+    return make_press_room()

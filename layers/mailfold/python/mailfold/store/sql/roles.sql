@@ -24,7 +24,8 @@ $$;
 
 grant select, insert on dead_letters to mailfold_process;
 grant select, insert, update on email_events, message_status, suppressions, webhook_inbox to mailfold_process;
-grant insert on outbox to mailfold_process;
+-- Into the outbox nobody writes but the trigger of announcements, which numbers changes in the order of commits.
+grant insert on announcements to mailfold_process;
 
 grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
 grant select, insert, update on daily_totals to mailfold_prune;
@@ -35,7 +36,7 @@ grant update (published_at) on outbox to mailfold_prune;
 
 grant select on email_events to mailfold_sweep;
 grant select, insert, update on suppressions to mailfold_sweep;
-grant insert on outbox to mailfold_sweep;
+grant insert on announcements to mailfold_sweep;
 
 grant select, update (published_at) on outbox to mailfold_publish;
 
@@ -46,7 +47,9 @@ grant select (kind, created_at) on dead_letters to mailfold_watch;
 -- What a person may do by hand; every change of theirs leaves a line that nobody here can take back.
 grant select on status_ranks, current_status, suppressed, daily_totals, schema_migrations, webhook_inbox to mailfold_operate;
 grant select, insert, update, delete on email_events, message_status, suppressions, dead_letters to mailfold_operate;
-grant select, insert, update on outbox, webhook_inbox to mailfold_operate;
+grant select, insert, update on webhook_inbox to mailfold_operate;
+grant select, update on outbox to mailfold_operate;
+grant insert on announcements to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
 
