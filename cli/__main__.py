@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli import dead_letters, doctor, erase, messages, prune, refold, replay, secrets, suppressions
+from cli import dead_letters, doctor, erase, messages, prune, refold, replay, secrets, suppressions, tokens
 from cli.errors import DONE, UNUSABLE, CommandError
 from cli.place import STACK, Place, aws_place, is_local, local_place
 from cli.show import plain
@@ -18,7 +18,7 @@ EXIT_CODES = """exit codes: 0 done; 1 something was found to be wrong or is left
 2 the command is wrong or no stack can be reached; 3 the stack declined, and nothing was changed"""
 
 #: Each adds its commands to the parser.
-PARTS = (messages, doctor, secrets, dead_letters, replay, refold, prune, suppressions, erase)
+PARTS = (messages, doctor, secrets, dead_letters, replay, refold, prune, suppressions, erase, tokens)
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -15,6 +15,7 @@ ROLES = {
     "watch": "mailfold_watch",
     "operate": "mailfold_operate",
     "migrate": "mailfold_owner",
+    "query": "mailfold_query",
 }
 
 

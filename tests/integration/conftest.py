@@ -17,6 +17,7 @@ from tests.support.databases import WatchedDatabase
 from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
 from tests.support.press import PressRoom
+from tests.support.reader import Reader, make_reader
 from tests.support.records import SOURCES, TOPICS
 
 NUMBERS = count(1)
@@ -158,3 +159,11 @@ def make_press_room(store: Store) -> Iterator[Callable[[], PressRoom]]:
 def room(make_press_room: Callable[[], PressRoom]) -> PressRoom:
     """A place to publish from."""
     return make_press_room()
+
+
+@pytest.fixture
+def reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    """The real query function, with a token that may do everything."""
+    reader = make_reader(monkeypatch, url=store.url("mailfold_query"), owner=store.owner)
+    yield reader
+    reader.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import dead_letters, doctor, erase, explain, imports, messages, prune, refold, replay, suppressions
+from mailfold.steps.operate import dead_letters, doctor, erase, explain, imports, messages, prune, refold, replay, suppressions, tokens
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -35,6 +35,9 @@ COMMANDS: dict[str, Command] = {
     "suppressions.export": suppressions.export_suppressions,
     "erase": erase.erase,
     "erase.verify": erase.verify,
+    "tokens.list": tokens.list_tokens,
+    "tokens.add": tokens.add_token,
+    "tokens.revoke": tokens.revoke_token,
 }
 
 
