@@ -4,7 +4,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import dead_letters, doctor, erase, explain, imports, messages, prune, refold, replay, suppressions, tokens
+from mailfold.steps.operate import (
+    dead_letters,
+    doctor,
+    erase,
+    explain,
+    imports,
+    messages,
+    prune,
+    refold,
+    replay,
+    suppressions,
+    tokens,
+)
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
