@@ -94,11 +94,14 @@ def test_what_the_rows_promise(template: dict[str, Any]) -> None:
         "process": "postgresql://mailfold_process@here/mailfold",
         "prune": "postgresql://mailfold_prune@here/mailfold",
         "sweep": "postgresql://mailfold_sweep@here/mailfold",
+        "watch": "postgresql://mailfold_watch@here/mailfold",
+        "operate": "postgresql://mailfold_operate@here/mailfold",
         "migrate": "postgresql://mailfold_owner@here/mailfold",
     }
     sources = [json.loads(each["SOURCES"]) for each in variables if "SOURCES" in each]
-    assert [each["postal"] for each in sources] == [{"provider": "postal", "option": 1}] * 2
-    assert [each["sendgrid"] for each in sources] == [{"provider": "sendgrid"}] * 2
+    # receive, process, watch and operate.
+    assert [each["postal"] for each in sources] == [{"provider": "postal", "option": 1}] * 4
+    assert [each["sendgrid"] for each in sources] == [{"provider": "sendgrid"}] * 4
     keys = {found["Properties"]["Content"]["S3Key"] for found in of_type(local, "AWS::Lambda::LayerVersion").values()}
     assert "here.zip" in keys
     assert len(keys) == 2

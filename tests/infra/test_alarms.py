@@ -123,6 +123,18 @@ def test_every_alarm_leads_to_a_runbook_and_every_runbook_has_an_alarm(ringing: 
     assert named <= headings(page)
 
 
+def test_the_page_lists_every_alarm_and_no_other(ringing: Synthesised) -> None:
+    table = (ROOT / RUNBOOKS).read_text().partition("| alarm | rings when |\n")[2].partition("\n\n")[0]
+    listed = {name for row in table.splitlines() for name in re.findall(r"`([\w…]+)`", row.split("|")[1])}
+    begun = tuple(name.removesuffix("…") for name in listed if name.endswith("…"))
+
+    names = {re.sub(r"^Alarms|[0-9A-F]{8}$", "", name) for name in alarms(ringing)}
+
+    assert {name for name in names if name not in listed and not name.startswith(begun)} == set()
+    assert {name for name in listed if not name.endswith("…")} <= names
+    assert [start for start in begun if not any(name.startswith(start) for name in names - listed)] == []
+
+
 def test_what_our_code_is_watched_for_is_what_it_prints(ringing: Synthesised, printed: frozenset[Printed]) -> None:
     assert own(ringing).keys() - printed == set()
 

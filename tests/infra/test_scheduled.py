@@ -68,6 +68,27 @@ def test_the_scheduler_may_do_nothing_else(stack: Synthesised, step: str) -> Non
     assert trust["Condition"]["StringEquals"]["aws:SourceAccount"] == {"Ref": "AWS::AccountId"}
 
 
+def test_watch_is_called_every_five_minutes_and_the_next_call_is_the_second_try(stack: Synthesised) -> None:
+    schedule = schedule_of(stack, "watch")
+    function, _ = stack.function("watch")
+    (invoked,) = [
+        it for it in stack.all("AWS::Lambda::EventInvokeConfig").values() if it["FunctionName"] == {"Ref": function}
+    ]
+
+    assert schedule["ScheduleExpression"] == "rate(5 minutes)"
+    assert schedule["FlexibleTimeWindow"] == {"Mode": "OFF"}
+    assert schedule["State"] == "ENABLED"
+    assert schedule["Target"]["RetryPolicy"]["MaximumRetryAttempts"] == invoked["MaximumRetryAttempts"] == 0
+    assert invoked["DestinationConfig"]["OnFailure"]["Destination"] == schedule["Target"]["DeadLetterConfig"]["Arn"]
+
+
+def test_watch_is_told_the_sources(stack: Synthesised) -> None:
+    environment = stack.environment("watch")
+
+    assert json.loads(environment["SOURCES"]) == Settings().sources
+    assert environment.keys() - stack.environment("migrate").keys() == {"SOURCES"}
+
+
 def test_the_function_is_told_the_windows(stack: Synthesised) -> None:
     environment = stack.environment("prune")
 

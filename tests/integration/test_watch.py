@@ -81,7 +81,10 @@ def test_rates_are_per_source_and_by_hour_and_day(
     add(store, 900, ago=HOUR / 2)
     add(store, 100, "bounced", ago=HOUR / 2, hard=True)
     add(store, 10, "complained", ago=HOUR / 2)
-    add(store, 1_000, ago=23 * HOUR)
+    add(store, 900, ago=23 * HOUR)
+    add(store, 60, "bounced", ago=23 * HOUR, hard=True)
+    add(store, 40, "bounced", ago=23 * HOUR)
+    add(store, 4, "complained", ago=23 * HOUR)
     add(store, 2_000, ago=HOUR / 2, source="ses")
     add(store, 9_999, "bounced", ago=25 * HOUR, hard=True)
 
@@ -90,9 +93,9 @@ def test_rates_are_per_source_and_by_hour_and_day(
     found = metrics(capsys.readouterr().out)
     assert {name: found[of("watch", name, "main")] for name in LINES} == {
         "HardBouncePercentHour": 10.0,
-        "HardBouncePercentDay": 5.0,
+        "HardBouncePercentDay": 8.0,
         "ComplaintPercentHour": 1.0,
-        "ComplaintPercentDay": 0.5,
+        "ComplaintPercentDay": 0.7,
     }
     assert {found[of("watch", name, "ses")] for name in LINES} == {0}
     assert answer["high"] == 4
