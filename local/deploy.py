@@ -44,7 +44,7 @@ def _sampled_providers() -> list[str]:
 
 
 def _bootstrap(folder: Path, endpoint: str, template: str) -> str:
-    """Provide what `cdk bootstrap` and `cdk deploy` would, and return where the template lies: it is too long to send."""
+    """Provide what `cdk bootstrap` and `cdk deploy` would; return where the template lies, too long to be sent."""
     client("ssm", endpoint).put_parameter(Name=BOOTSTRAP_PARAMETER, Value="21", Type="String")
     s3 = client("s3", endpoint)
     assets = assembly.read_assets(folder)
