@@ -13,6 +13,9 @@ TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer"
 def faults(value: Any, schema: dict[str, Any], root: dict[str, Any] | None = None, at: str = "$") -> Iterator[str]:
     """Name each place where a value is not what the schema asks for."""
     root = root or schema
+    if "type" in schema and not _fits("type", schema["type"], value):
+        yield f"{at}: {value!r} is not of type {schema['type']!r}"
+        return
     for word, wanted in schema.items():
         if word not in SILENT:
             yield from (f"{at}: {fault}" for fault in _broken(word, wanted, value, root, at))
