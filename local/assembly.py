@@ -30,10 +30,14 @@ class Asset:
     key: str
 
 
-def synthesise(folder: Path) -> None:
-    """Run the CDK app into `folder`."""
+def synthesise(folder: Path, *, publish: bool | None = None) -> None:
+    """Run the CDK app into `folder`; publish stands in for the switch in cdk.json."""
     # The CDK's own validation takes most of the time of a synth and is the business of the infra tests.
     environment = {**os.environ, "CDK_OUTDIR": str(folder), "CDK_VALIDATION": "false"}
+    if publish is not None:
+        context = json.loads((ROOT / "cdk.json").read_text())["context"]
+        # As the CDK's command line hands over its -c options.
+        environment["CDK_CONTEXT_JSON"] = json.dumps({"mailfold": {**context["mailfold"], "publish": publish}})
     done = subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise LocalError(f"The CDK app failed:\n{(done.stderr or done.stdout).strip()}")

@@ -11,16 +11,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PORT_VARIABLE = "MAILFOLD_PORT"
 PG_PORT_VARIABLE = "MAILFOLD_PG_PORT"
 STATE_VARIABLE = "MAILFOLD_STATE"
+PUBLISH_VARIABLE = "MAILFOLD_PUBLISH"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Where one local stack listens and keeps its state."""
+    """Where one local stack listens and keeps its state, and what of it is switched on."""
 
     #: The port of the emulated AWS, the webhooks included.
     port: int
     pg_port: int
     state: Path
+    #: Whether it publishes changes, whatever cdk.json says; None leaves it to cdk.json.
+    publish: bool | None = None
 
 
 def read_options(environment: Mapping[str, str] = os.environ) -> Options:
@@ -29,6 +32,7 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
         port=_port(environment, PORT_VARIABLE, 4566),
         pg_port=_port(environment, PG_PORT_VARIABLE, 54329),
         state=(ROOT / environment.get(STATE_VARIABLE, ".local")).resolve(),
+        publish=_switch(environment, PUBLISH_VARIABLE),
     )
 
 
@@ -37,3 +41,10 @@ def _port(environment: Mapping[str, str], variable: str, default: int) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
         raise LocalError(f"{variable} must be a port from 1 to 65535, not {text!r}.")
     return int(text)
+
+
+def _switch(environment: Mapping[str, str], variable: str) -> bool | None:
+    text = environment.get(variable, "")
+    if text not in {"", "0", "1"}:
+        raise LocalError(f"{variable} must be 1 or 0, not {text!r}.")
+    return text == "1" if text else None

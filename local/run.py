@@ -68,7 +68,7 @@ class Runner:
         self.say(f"Postgres listens on 127.0.0.1:{self.postgres.port}")
         parts.enter_context(self.emulator)
         self.say(f"the emulated AWS listens on {self.emulator.endpoint}")
-        synthesise(self.folder.assembly)
+        synthesise(self.folder.assembly, publish=self._options.publish)
         self.say("template synthesised")
         outputs = deploy(self.folder.assembly, self.emulator.endpoint, self.postgres)
         self.say("template deployed through CloudFormation")
