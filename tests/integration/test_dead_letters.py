@@ -371,6 +371,22 @@ def test_a_letter_that_postgres_refuses_does_not_stop_the_others(
     assert order("dead-letters.redrive", all=True, apply=True)["new"] == 1
 
 
+def test_a_conflict_that_postgres_refuses_does_not_stop_the_others_either(
+    workshop: Workshop, adapter: Adapter, order: Order, store: Store
+) -> None:
+    workshop.process(*[record(envelope(raw(f"same{number}", "complaint"))) for number in range(4)])
+    unparseable(workshop, adapter, *[raw(f"same{number}") for number in range(4)], raw("e1"))
+    noise = Random(1).randbytes(10_000).hex()
+    adapter.change = lambda event: replace(event, message_id=noise) if "same" in event.event_id else event
+
+    done = order("dead-letters.redrive", all=True, apply=True)
+
+    # Only a content that takes the place of the stored one is written at all; with these four some do.
+    assert done["new"] == 1
+    assert {why["kind"] for why in done["reasons"]} == {"refused_by_store"}
+    assert done["left"] == store.value("select count(*) from dead_letters where kind = 'refused_by_store'") > 0
+
+
 def test_odd_characters_survive(workshop: Workshop, adapter: Adapter, order: Order, store: Store) -> None:
     odd = raw("e\x001", note="\ud800")
     workshop.process(record(envelope(odd)))
