@@ -182,7 +182,7 @@ def test_pages_end_and_leave_out_what_comes_meanwhile(
 ) -> None:
     unparseable(workshop, adapter, *[raw(f"e{number}") for number in range(7)])
     first = order("dead-letters.redrive", all=True, apply=True, most=3)
-    unparseable(workshop, adapter, raw("later"))
+    unparseable(workshop, adapter, *[raw(f"later{number}") for number in range(9)])
 
     cursor, letters = first["cursor"], first["letters"]
     while cursor is not None:
@@ -190,7 +190,7 @@ def test_pages_end_and_leave_out_what_comes_meanwhile(
         cursor, letters = page["cursor"], letters + page["letters"]
 
     assert letters == 7
-    assert store.value("select count(*) from dead_letters") == 1
+    assert store.value("select count(*) from dead_letters") == 9
 
 
 def test_large_raws_make_small_pages(workshop: Workshop, adapter: Adapter, order: Order) -> None:
