@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from mailfold.errors import TransientStoreError
 from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps import prune as prune_step
-from mailfold.steps.prune import TIME_GUARD_MS, Shears, prune
+from mailfold.steps.prune import ONE_SNAPSHOT, TIME_GUARD_MS, Shears, prune
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -47,20 +48,23 @@ def days_ago(days: float) -> str:
     return (NOW - timedelta(days=days)).isoformat()
 
 
-def add_events(store: Any, count: int, *, received: float, occurred: float = 200, name: str = "e") -> None:
+def add_events(
+    store: Any, count: int, *, received: float, occurred: float = 200, name: str = "e", apart_us: int = 1
+) -> None:
     store.rows(
         "insert into email_events (event_id, fingerprint, source, provider, kind, type, bounce_class, scope,"
         " occurred_at, received_at, machine, payload)"
         f" select '{name}-{received}-' || n, 'f', 'main', 'test', 'k',"
         " case when n % 2 = 0 then 'delivered' else 'bounced' end, case when n % 2 = 1 then 'soft' end, '',"
-        f" timestamptz '{days_ago(occurred)}' + n % 3 * interval '1 day', '{days_ago(received)}', false, '{{}}'"
+        f" timestamptz '{days_ago(occurred)}' + n % 3 * interval '1 day',"
+        f" timestamptz '{days_ago(received)}' + n * interval '{apart_us} microsecond', false, '{{}}'"
         f" from generate_series(1, {count}) n"
     )
 
 
 def run(
     database: Database, *, remaining_ms: Callable[[], int] = lambda: 900_000, **windows: int
-) -> dict[str, int | bool]:
+) -> dict[str, int | bool | None]:
     shears = Shears(
         database=database,
         retention={**DEFAULT_DAYS, **windows},
@@ -143,8 +147,8 @@ def test_out_of_time_it_stops_and_says_so_and_the_next_run_finishes(store: Any, 
     between = store.rows(TOTALS)
     finished = run(database)
 
-    assert (stopped["events"], stopped["finished"]) == (20, False)
-    assert (finished["events"], finished["finished"]) == (15, True)
+    assert (stopped["events"], stopped["finished"], stopped["left"]) == (20, False, 15)
+    assert (finished["events"], finished["finished"], finished["left"]) == (15, True, 0)
     assert before == between == store.rows(TOTALS)
 
 
@@ -166,7 +170,15 @@ def test_every_table_has_a_window_of_its_own(store: Any, database: Database) -> 
 
     pruned = run(database)
 
-    assert pruned == {"events": 3, "statuses": 1, "claims": 1, "outbox": 1, "dead_letters": 1, "finished": True}
+    assert pruned == {
+        "events": 3,
+        "statuses": 1,
+        "claims": 1,
+        "outbox": 1,
+        "dead_letters": 1,
+        "finished": True,
+        "left": 0,
+    }
     assert {table: store.value(sql) for table, sql in COUNTS.items()} == {
         "events": 3,
         "statuses": 1,
@@ -176,16 +188,100 @@ def test_every_table_has_a_window_of_its_own(store: Any, database: Database) -> 
     }
 
 
-def test_rows_that_somebody_works_on_are_left_for_the_next_run(store: Any, database: Database) -> None:
+def test_events_of_one_instant_go_together(store: Any, database: Database) -> None:
+    add_events(store, 25, received=40, apart_us=0)
+    before = store.rows(TOTALS)
+
+    pruned = run(database)
+
+    assert (pruned["events"], pruned["finished"]) == (25, True)
+    assert store.rows(TOTALS) == before
+
+
+def test_an_event_that_somebody_holds_ends_the_run_between_two_batches(store: Any, database: Database) -> None:
     add_events(store, 12, received=40)
+    before = store.rows(TOTALS)
+    database.execute("set lock_timeout = '50ms'")
     with store.owner.transaction() as tx:
-        tx.execute("select 1 from email_events where event_id like '%-1' for update")
+        tx.execute("select 1 from email_events where event_id like '%-12' for update")
 
-        pruned = run(database)
+        with pytest.raises(TransientStoreError):
+            run(database)
 
-    assert (pruned["events"], store.value(COUNTS["events"])) == (11, 1)
-    assert run(database)["events"] == 1
+    assert store.rows(TOTALS) == before
+    assert store.value(COUNTS["events"]) == 2
+    assert run(database)["events"] == 2
+
+
+def test_an_event_that_changes_meanwhile_is_not_counted_and_left(store: Any, database: Database) -> None:
+    add_events(store, 5, received=40)
+    before = store.rows(TOTALS)
+
+    def prune_what_changes() -> None:
+        with database.transaction() as tx:
+            tx.execute(ONE_SNAPSHOT)
+            tx.execute("select 1 from daily_totals")
+            store.rows("update email_events set reason = 'changed' where event_id like '%-1'")
+            tx.run("prune_events", {"floor": "-infinity", "cutoff": NOW.isoformat(), "batch": 10})
+
+    with pytest.raises(TransientStoreError):
+        prune_what_changes()
+
+    assert store.rows(TOTALS) == before
+    assert store.value(COUNTS["events"]) == 5
 
 
 def test_an_empty_store_is_nothing_to_prune(database: Database) -> None:
-    assert run(database) == {**dict.fromkeys(DEFAULT_DAYS, 0), "finished": True}
+    assert run(database) == {**dict.fromkeys(DEFAULT_DAYS, 0), "finished": True, "left": 0}
+
+
+def test_what_is_left_is_counted_in_every_table_but_not_for_ever(
+    store: Any, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prune_step, "LEFT_ROWS", 7)
+    add_events(store, 12, received=40)
+    add_events(store, 3, received=1, name="new")
+    store.rows(
+        "insert into webhook_inbox (claim_key, request_hash, source, created_at)"
+        f" select n, 'h', 's', '{days_ago(31)}' from generate_series(1, 2) n"
+    )
+
+    stopped = run(database, remaining_ms=lambda: TIME_GUARD_MS)
+
+    assert (stopped["finished"], stopped["left"]) == (False, 7 + 2)
+
+
+def test_without_time_to_count_nothing_is_said_of_what_is_left(store: Any, database: Database) -> None:
+    add_events(store, 12, received=40)
+
+    stopped = run(database, remaining_ms=lambda: prune_step.LEFT_GUARD_MS - 1)
+
+    assert (stopped["finished"], stopped["left"]) == (False, None)
+
+
+def test_a_count_that_fails_does_not_fail_the_run(
+    store: Any, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_events(store, 12, received=40)
+    monkeypatch.setattr(prune_step, "LEFT_LIMIT", "set local statement_timeout = 1; select pg_sleep(1)")
+
+    assert run(database, remaining_ms=lambda: TIME_GUARD_MS)["left"] is None
+
+
+def test_what_would_be_deleted_is_shown_and_kept(store: Any, order: Any) -> None:
+    now = datetime.now(UTC)
+    for days, name in ((31, "old"), (40, "older"), (1, "new")):
+        at = (now - timedelta(days=days)).isoformat()
+        store.rows(
+            "insert into email_events (event_id, fingerprint, source, provider, kind, type, scope, occurred_at,"
+            f" received_at, machine, payload) values ('{name}', 'f', 's', 'p', 'k', 'delivered', '', '{at}', '{at}',"
+            " false, '{}')"
+        )
+
+    shown = {row["table"]: row for row in order("prune.count")["tables"]}
+
+    assert {table: row["days"] for table, row in shown.items()} == DEFAULT_DAYS
+    assert {table: row["rows"] for table, row in shown.items()} == {**dict.fromkeys(DEFAULT_DAYS, 0), "events": 2}
+    assert datetime.fromisoformat(shown["events"]["oldest_at"]) == now - timedelta(days=40)
+    assert shown["statuses"]["oldest_at"] is None
+    assert store.value(COUNTS["events"]) == 3

@@ -28,7 +28,7 @@ def store_event(store: Any, number: int, kind: str, *, minute: int, soft: bool =
 def swept(store: Any) -> Any:
     """Run sweep with its own rights and return what it did."""
     database = Database(store.url("mailfold_sweep"))
-    yield lambda: sweep(database, Telemetry("sweep"), soft_limit=5, publish=False)
+    yield lambda limit=5, publish=False: sweep(database, Telemetry("sweep"), soft_limit=limit, publish=publish)
     database.close()
 
 
@@ -77,6 +77,34 @@ def test_the_stop_outlives_the_events_it_came_from(store: Any, swept: Any) -> No
     swept()
 
     assert len(stopped(store)) == 1
+
+
+def test_a_higher_limit_releases_what_it_would_not_have_stopped(store: Any, swept: Any) -> None:
+    for number in range(6):
+        store_event(store, number, "bounced", minute=number)
+    swept()
+
+    same, higher = swept(6), swept(7, publish=True)
+
+    assert (same, higher) == ({"stopped": 1, "released": 0}, {"stopped": 0, "released": 1})
+    assert stopped(store) == []
+    assert store.value("select body -> 'because' ->> 'type' from outbox") == "refolded"
+
+
+def test_a_row_of_which_one_bounce_is_read_otherwise_is_released_although_the_rest_is_pruned(
+    store: Any, swept: Any
+) -> None:
+    for number in range(5):
+        store_event(store, number, "bounced", minute=number)
+    swept()
+    store.rows("delete from email_events where event_id < 'e3'")
+    kept = swept()
+    store.rows("update email_events set bounce_class = 'unknown' where event_id = 'e3'")
+
+    done = swept()
+
+    assert (kept, done) == ({"stopped": 0, "released": 0}, {"stopped": 0, "released": 1})
+    assert stopped(store) == []
 
 
 def decide(store: Any, effect: Effect, minute: int, by: str = "ann") -> bool:

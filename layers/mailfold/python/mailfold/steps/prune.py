@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from mailfold.errors import TransientStoreError
 from mailfold.store.connection import Database
+from mailfold.store.reading import read
 from mailfold.telemetry import Telemetry
 
 #: Small enough that a batch holds its row locks for moments, large enough that commits do not dominate.
@@ -15,6 +17,11 @@ COUNTED = {"events"}
 ONE_SNAPSHOT = "set transaction isolation level repeatable read"
 #: What one more batch may take at worst.
 TIME_GUARD_MS = 65_000
+#: Rows of a table that are counted as left over when time has run out; more than that is told as that many.
+LEFT_ROWS = 1_000_000
+#: With less time than this what is left is not counted, and the count itself gets no longer than LEFT_LIMIT.
+LEFT_GUARD_MS = 20_000
+LEFT_LIMIT = "set local statement_timeout = '10s'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +36,9 @@ class Shears:
     telemetry: Telemetry
 
 
-def prune(shears: Shears) -> dict[str, int | bool]:
+def prune(shears: Shears) -> dict[str, int | bool | None]:
     """Delete what is past its window; stopped at any point, the next run goes on from there."""
-    pruned: dict[str, int | bool] = {}
+    pruned: dict[str, int] = {}
     finished = True
     for table in shears.retention:
         pruned[table], done = _prune_table(table, shears)
@@ -39,12 +46,18 @@ def prune(shears: Shears) -> dict[str, int | bool]:
     shears.telemetry.count("PruneRuns")
     shears.telemetry.count("RowsPruned", sum(pruned.values()))
     shears.telemetry.count("PruneUnfinished", int(not finished))
-    shears.telemetry.say("pruned", **pruned, finished=int(finished))
-    return {**pruned, "finished": finished}
+    left = 0 if finished else _count_left(shears)
+    shears.telemetry.say("pruned", **pruned, finished=int(finished), left=left)
+    return {**pruned, "finished": finished, "left": left}
+
+
+def cutoffs(retention: Mapping[str, int], now: datetime) -> dict[str, str]:
+    """Return for each table the moment before which a row is past its window."""
+    return {table: (now - timedelta(days=days)).isoformat() for table, days in retention.items()}
 
 
 def _prune_table(table: str, shears: Shears) -> tuple[int, bool]:
-    cutoff = (shears.now - timedelta(days=shears.retention[table])).isoformat()
+    cutoff = cutoffs(shears.retention, shears.now)[table]
     total, floor = 0, "-infinity"
     while shears.remaining_ms() > TIME_GUARD_MS:
         with shears.database.transaction() as tx:
@@ -57,3 +70,16 @@ def _prune_table(table: str, shears: Shears) -> tuple[int, bool]:
         if deleted < BATCH_ROWS:
             return total, True
     return total, False
+
+
+def _count_left(shears: Shears) -> int | None:
+    """Count what the next run will find, up to a limit; None where there is no time even for that."""
+    if shears.remaining_ms() < LEFT_GUARD_MS:
+        return None
+    try:
+        with shears.database.transaction() as tx:
+            tx.execute(LEFT_LIMIT)
+            tables = read(tx, "prune_count", {**cutoffs(shears.retention, shears.now), "most": LEFT_ROWS})
+    except TransientStoreError:
+        return None
+    return sum(int(table["rows"]) for table in tables)

@@ -181,10 +181,10 @@ def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
     if not isinstance(raw, dict):
         raise UnparseableEvent("the event is not an object")
     events = REGISTRY[one.envelope.provider].parse(raw, origin)
-    return [_storable(event) for event in events] if one.suspicious else events
+    return [storable(event) for event in events] if one.suspicious else events
 
 
-def _storable(event: Event) -> Event:
+def storable(event: Event) -> Event:
     """Replace what Postgres cannot hold; ids become digests, so that two of them cannot become one."""
     event_id = storable_text(event.event_id)
     return replace(

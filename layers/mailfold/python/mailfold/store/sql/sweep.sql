@@ -1,9 +1,13 @@
 -- sweep: stop the addresses whose soft bounces in a row have reached the limit, and release those delivered to since.
 -- A function of the store alone: in whatever order the events came, the same rows result.
+-- With addresses, of these only; null means all of them.
 with engaged as (
     select recipient, max(occurred_at) as delivered_at
     from email_events
     where type in ('delivered', 'opened', 'clicked')
+      and (cast(:addresses as jsonb) = 'null' or recipient = any(array(
+          select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
+      )))
       and recipient in (
           select recipient from email_events
           where type = 'bounced' and bounce_class = 'soft' and not blames_message and recipient is not null
@@ -21,6 +25,9 @@ runs as (
     from email_events b
     left join engaged e using (recipient)
     where b.type = 'bounced' and b.bounce_class = 'soft' and not b.blames_message and b.recipient is not null
+      and (cast(:addresses as jsonb) = 'null' or b.recipient = any(array(
+          select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
+      )))
       and b.occurred_at > coalesce(e.delivered_at, '-infinity')
     group by b.recipient
 ),
@@ -56,13 +63,31 @@ stopped as (
         end as because
 ),
 
+runs_before as (
+    select
+        s.address,
+        cast(s.soft_stop ->> 'first_at' as timestamptz) as first_at,
+        bool_and(b.event_id is not null) as is_stored,
+        coalesce(bool_or(b.type <> 'bounced' or b.bounce_class <> 'soft' or b.blames_message), false) as is_reread
+    from suppressions s
+    cross join lateral jsonb_array_elements_text(s.soft_stop -> 'event_ids') as evidence (event_id)
+    left join email_events b on b.event_id = evidence.event_id
+    where s.scope = '' and s.soft_stop_at is not null
+      and (cast(:addresses as jsonb) = 'null' or s.address = any(array(
+          select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
+      )))
+    group by s.address, s.scope
+),
+
 released as (
     update suppressions s
     set soft_stop_at = null, soft_stop = null
-    from engaged e
-    where s.address = e.recipient and s.scope = '' and s.soft_stop_at is not null
-      -- A run whose events are pruned stays; only a delivery since it began breaks it.
-      and e.delivered_at >= cast(s.soft_stop ->> 'first_at' as timestamptz)
+    from runs_before b
+    left join engaged e on e.recipient = b.address
+    where s.address = b.address and s.scope = '' and s.soft_stop_at is not null
+      -- A run whose events are pruned stays. It ends with a delivery since it began, with another reading of one of its
+      -- events, or with a limit that the whole of it does not reach.
+      and (e.delivered_at >= b.first_at or b.is_reread or b.is_stored)
       and not exists (
           select from runs r where r.address = s.address and cardinality(r.event_ids) >= cast(:soft_limit as integer)
       )
@@ -70,19 +95,25 @@ released as (
         new.address,
         is_stopped(old) as was_stopped,
         is_stopped(new) as is_stopped,
-        jsonb_build_object('type', 'delivered', 'occurred_at', e.delivered_at) as because
+        case
+            when e.delivered_at >= b.first_at then jsonb_build_object('type', 'delivered', 'occurred_at', e.delivered_at)
+            else jsonb_build_object('type', 'refolded', 'occurred_at', now())
+        end as because
 ),
 
--- Sorting takes in all rows first, so every number is drawn while its row is locked: publish relies on it.
 announced as (
-    insert into outbox (topic, key, body)
-    select
-        case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
-        address,
-        jsonb_build_object('address', address, 'scope', '', 'because', because)
+    insert into announcements (changes)
+    select jsonb_agg(
+        jsonb_build_object(
+            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'key', address,
+            'body', jsonb_build_object('address', address, 'scope', '', 'because', because)
+        )
+        order by address
+    )
     from (select * from stopped union all select * from released) as change
     where was_stopped <> is_stopped and cast(:publish as boolean)
-    order by address
+    having count(*) > 0
 )
 
 select (select count(*) from stopped) as stopped, (select count(*) from released) as released

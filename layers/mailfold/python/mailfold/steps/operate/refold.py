@@ -1,0 +1,129 @@
+"""refold: what another rule would make of the stored events, told page by page and never kept."""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mailfold.errors import Declined
+from mailfold.events import BounceClass, EventType
+from mailfold.fold import effect_of
+from mailfold.jsontext import dumps
+from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.replay import Undone, cursor_parameters, giving_way, read_cursor
+from mailfold.store.connection import Transaction
+from mailfold.store.reading import read
+from mailfold.store.replay import GIVE_WAY, PLAN_ANEW, Row, write_readings
+
+#: Small, because a page holds the rows of its addresses until it is undone.
+PAGE_ADDRESSES = 100
+LARGEST_PAGE = 500
+#: What cdk.json allows.
+LEAST_LIMIT, MOST_LIMIT = 2, 100
+CLASSES = {"hard": BounceClass.HARD, "soft": BounceClass.SOFT}
+
+# https://www.rfc-editor.org/rfc/rfc3463#section-2
+_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """What would be otherwise."""
+
+    soft_limit: int | None
+    #: The class of a bounce whose reason holds this enhanced status code.
+    classes: Mapping[str, BounceClass]
+
+    @classmethod
+    def read(cls, arguments: Arguments) -> "Rule":
+        """Read it from an order, which must change something."""
+        limit = arguments.value("soft_limit")
+        rule = cls(
+            soft_limit=None if limit is None else arguments.number("soft_limit", 0, least=LEAST_LIMIT, most=MOST_LIMIT),
+            classes=_classes(arguments.value("classes")),
+        )
+        if rule.soft_limit is None and not rule.classes:
+            raise Declined("name another soft limit, or another class of a code")
+        return rule
+
+    @property
+    def pattern(self) -> str:
+        """A pattern for Postgres that finds the codes, and not a longer number that holds one."""
+        return "|".join(_pattern(code) for code in sorted(self.classes))
+
+    def reading(self, row: Row) -> Row | None:
+        """Return a bounce as it would be read; None where nothing is otherwise."""
+        # Of two codes in one reason the first that the rule names decides.
+        code = next(code for code in self.classes if re.search(_pattern(code), str(row["reason"])))
+        bounce_class = self.classes[code]
+        if row["bounce_class"] == bounce_class:
+            return None
+        return {**row, "bounce_class": str(bounce_class), "effect": effect_of(EventType.BOUNCED, bounce_class)}
+
+
+def refold(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return which addresses of one page would be stopped or released; nothing of it is kept."""
+    rule, after = Rule.read(arguments), read_cursor(arguments)
+    most = arguments.number("most", PAGE_ADDRESSES, most=LARGEST_PAGE)
+    with office.database.transaction() as tx:
+        tx.execute(PLAN_ANEW)
+        page = read(
+            tx,
+            "refold_page",
+            {
+                **cursor_parameters(after),
+                "soft": rule.soft_limit is not None,
+                "pattern": rule.pattern,
+                "most": most,
+            },
+        )
+    addresses = dumps(sorted(row["address"] for row in page))
+    today = giving_way(lambda: _fold_under(office, Rule(soft_limit=None, classes={}), addresses))
+    then = giving_way(lambda: _fold_under(office, rule, addresses))
+    last = page[-1] if len(page) == most else None
+    return {
+        "addresses": len(page),
+        "bounces": then["bounces"],
+        "stopped": [pair for pair in then["stopped"] if pair not in today["stopped"]],
+        "released": [pair for pair in today["stopped"] if pair not in then["stopped"]],
+        "next": last and {"received_at": last["received_at"], "event_id": last["event_id"]},
+    }
+
+
+def _fold_under(office: Office, rule: Rule, addresses: str) -> dict[str, Any]:
+    """Return who is stopped under a rule, the next sweep included; the transaction is undone."""
+    answer: dict[str, Any] = {}
+    with contextlib.suppress(Undone), office.database.transaction() as tx:
+        tx.execute(f"{GIVE_WAY}; {PLAN_ANEW}")
+        answer["bounces"] = _reclass(tx, rule, addresses)
+        limit = rule.soft_limit or office.soft_limit
+        tx.run("sweep", {"soft_limit": limit, "publish": False, "addresses": addresses})
+        answer["stopped"] = read(tx, "refold_stopped", {"addresses": addresses})
+        raise Undone
+    return answer
+
+
+def _reclass(tx: Transaction, rule: Rule, addresses: str) -> int:
+    if not rule.classes:
+        return 0
+    rows = read(tx, "refold_events", {"addresses": addresses, "pattern": rule.pattern})
+    readings = [reading for row in rows if (reading := rule.reading(row)) is not None]
+    return len(write_readings(tx, readings, publish=False).changes)
+
+
+def _classes(value: Any) -> dict[str, BounceClass]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise Declined("classes must be an object of codes and classes")
+    for code, name in value.items():
+        if not _CODE.fullmatch(code) or name not in CLASSES:
+            raise Declined("a class is named like 5.2.2=soft; the classes are hard and soft")
+    return {code: CLASSES[name] for code, name in value.items()}
+
+
+def _pattern(code: str) -> str:
+    # Postgres and Python read this alike.
+    return rf"(?<![0-9.]){re.escape(code)}(?!\.?[0-9])"
