@@ -1,8 +1,8 @@
 """A change that is tried first and done only when a person says so."""
 
 import argparse
-import sys
 
+from cli.ask import agreed
 from cli.errors import CommandError
 
 
@@ -22,12 +22,7 @@ def positive(text: str) -> int:
 
 
 def confirmed(arguments: argparse.Namespace, question: str) -> bool:
-    """Ask the person, unless they have answered already."""
-    if arguments.yes:
-        return True
-    if not sys.stdin.isatty():
-        raise CommandError("nobody is there to be asked: --yes goes on without asking")
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+    """Ask the person; whoever does not agree ends the command."""
+    if agreed(question, yes=arguments.yes):
         return True
     raise CommandError("nothing was changed")

@@ -182,7 +182,7 @@ def test_pages_end_and_leave_out_what_comes_meanwhile(
 ) -> None:
     unparseable(workshop, adapter, *[raw(f"e{number}") for number in range(7)])
     first = order("dead-letters.redrive", all=True, apply=True, most=3)
-    unparseable(workshop, adapter, raw("later"))
+    unparseable(workshop, adapter, *[raw(f"later{number}") for number in range(9)])
 
     cursor, letters = first["cursor"], first["letters"]
     while cursor is not None:
@@ -190,7 +190,7 @@ def test_pages_end_and_leave_out_what_comes_meanwhile(
         cursor, letters = page["cursor"], letters + page["letters"]
 
     assert letters == 7
-    assert store.value("select count(*) from dead_letters") == 1
+    assert store.value("select count(*) from dead_letters") == 9
 
 
 def test_large_raws_make_small_pages(workshop: Workshop, adapter: Adapter, order: Order) -> None:
@@ -369,6 +369,22 @@ def test_a_letter_that_postgres_refuses_does_not_stop_the_others(
     assert store.rows(LETTERS) == [["refused_by_store", "refused by Postgres with SQLSTATE 54000"]]
     adapter.change = lambda event: event
     assert order("dead-letters.redrive", all=True, apply=True)["new"] == 1
+
+
+def test_a_conflict_that_postgres_refuses_does_not_stop_the_others_either(
+    workshop: Workshop, adapter: Adapter, order: Order, store: Store
+) -> None:
+    workshop.process(*[record(envelope(raw(f"same{number}", "complaint"))) for number in range(4)])
+    unparseable(workshop, adapter, *[raw(f"same{number}") for number in range(4)], raw("e1"))
+    noise = Random(1).randbytes(10_000).hex()
+    adapter.change = lambda event: replace(event, message_id=noise) if "same" in event.event_id else event
+
+    done = order("dead-letters.redrive", all=True, apply=True)
+
+    # Only a content that takes the place of the stored one is written at all; with these four some do.
+    assert done["new"] == 1
+    assert {why["kind"] for why in done["reasons"]} == {"refused_by_store"}
+    assert done["left"] == store.value("select count(*) from dead_letters where kind = 'refused_by_store'") > 0
 
 
 def test_odd_characters_survive(workshop: Workshop, adapter: Adapter, order: Order, store: Store) -> None:
