@@ -1,6 +1,7 @@
 """Folded with a wrong mapping and replayed with the right one, the tables are those of the right one from the start."""
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -197,3 +198,39 @@ def test_a_flawed_replay_is_caught(name: str, pipeline: Pipeline) -> None:
     finally:
         database.close()
         made.close()
+
+
+def crowded_fact(number: int) -> Fact:
+    """Return an event of its own, on one of a few messages and addresses, that does something to both."""
+    kind = ("bounce", "complaint", "delivery", "resubscribe")[number % 4]
+
+    def make(mark: str) -> Raw:
+        data = {"message_id": f"{mark}-m{number % 7}", "recipient": f"{mark}-{number % 5}@example.com"}
+        at = f"2026-01-01T00:{number % 60:02}:00Z"
+        return {"id": f"{mark}-{number}", "type": kind, "timestamp": at, "data": {**data, "bounce_type": "Permanent"}}
+
+    return Fact("sesmetric", make)
+
+
+def test_live_batches_go_on_beside_a_replay(pipeline: Pipeline, operate: Database) -> None:
+    facts, mark, rng = tuple(crowded_fact(number) for number in range(240)), next(MARKS), Random(3)
+    empty(pipeline)
+    with misreading(seed=3):
+        pipeline.deliver(History(facts, (tuple((place,) for place in range(120)),)), mark)
+    batches = [tuple(rng.sample(range(120, 240), 30)) for _ in range(40)]
+    live = History(facts, (*((batch,) for batch in batches), (tuple(range(120, 240)),)))
+    reasons: list[str] = []
+
+    workers = threading.Thread(target=lambda: reasons.extend(pipeline.deliver_concurrently(live, mark, workers=3)))
+    workers.start()
+    replay_all(operate, most=20)
+    still_busy = workers.is_alive()
+    workers.join()
+    pipeline.deliver(History(facts, ((tuple(range(120)),),)), mark)
+    pipeline.sweep()
+
+    found, wanted = actual(pipeline.admin, mark), expected(facts, mark)
+    assert still_busy, "the replay was not beside anything"
+    assert reasons == []
+    for table in ("events", "totals", "statuses", "suppressions", "soft stops"):
+        assert found[table] == wanted[table], table
