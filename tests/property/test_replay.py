@@ -41,7 +41,7 @@ DERIVED = {
 TYPES = tuple(EventType)
 
 quick = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     database=None,
     print_blob=True,
@@ -55,7 +55,8 @@ def misread(event: Event, seed: int) -> Event:
     if seed % 4 == 0:
         # By chance alone there would hardly ever be a row of soft bounces that is none.
         return replace(event, type=EventType.BOUNCED, bounce_class=BounceClass.SOFT, effect=None, blames_message=False)
-    rng = Random(f"{seed} {event.event_id}")
+    # By what is the same whatever mark the history bears, so that a failure can be repeated.
+    rng = Random(f"{seed} {event.kind} {event.occurred_at} {(event.recipient or '').partition('-')[2]}")
     wrong = {
         "type": lambda: {"type": rng.choice(TYPES), "bounce_class": None},
         "class": lambda: {"type": EventType.BOUNCED, "bounce_class": rng.choice(list(BounceClass))},
@@ -186,7 +187,7 @@ def test_a_flawed_replay_is_caught(name: str, pipeline: Pipeline) -> None:
     made = Pipeline(pipeline.process_url, pipeline.process_url.replace("mailfold_process@", "postgres@"))
     database = Database(pipeline.process_url.replace("mailfold_process@", "mailfold_operate@"))
 
-    @settings(quick, phases=(Phase.generate,), derandomize=True)
+    @settings(quick, phases=(Phase.generate,), derandomize=True, report_multiple_bugs=False)
     @given(history=histories(largest=12), seed=st.integers(0, 2**32))
     def run(history: History, seed: int) -> None:
         any_replay(made, database, history, Random(seed))
