@@ -127,6 +127,11 @@ def _on_loopback(bench: _Bench, section: Section, ticker: Ticker) -> None:
         ratios(seconds["article"], chunks, work=EVENTS / SAMPLE),
         must=(">=", 35),
     )
+    # What no client could exceed.
+    section.add(
+        "the server alone over the article's consumer",
+        ratios(seconds["article"], seconds["server"], work=EVENTS / SAMPLE),
+    )
     section.add(
         f"fold, {EVENTS:,} events in chunks, over the server alone",
         ratios(seconds["server"], chunks),

@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,9 @@ from bench.figures import Figure, Section
 
 FOLDER = Path(__file__).parent
 JSON_FILE = FOLDER / "report.json"
+#: Its table of what must be reached stands between two comments and is written anew with every report.
+PAGE = FOLDER.parent / "docs" / "performance.md"
+BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 MARKS = {True: "reached", False: "NOT reached", None: ""}
 
 
@@ -64,15 +67,18 @@ def write(sections: Sequence[Section]) -> list[Path]:
     found["sections"] = {**known, **found["sections"]}
     JSON_FILE.write_text(json.dumps(found, indent=2) + "\n")
     draw(found)
-    return [JSON_FILE, SVG_FILE]
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(before + BEGIN + required(found) + END + rest.partition(END)[2])
+    return [JSON_FILE, SVG_FILE, PAGE]
 
 
-def figure_of(name: str) -> float | None:
-    """Return the median of a figure of the last run, if there was one."""
-    if not JSON_FILE.exists():
-        return None
-    for section in json.loads(JSON_FILE.read_text())["sections"].values():
-        for figure in section["figures"]:
-            if figure["name"] == name:
-                return float(figure["value"])
-    return None
+def required(found: Mapping[str, Any]) -> str:
+    """Return the figures of which something is asked as a Markdown table."""
+    figures = [figure for section in found["sections"].values() for figure in section["figures"] if figure["must"]]
+    lines = ["| figure | must be | median | quartiles | |", "|---|---|---|---|---|"]
+    for figure in figures:
+        relation, bound = figure["must"]
+        spread = f"{number(figure['low'])} .. {number(figure['high'])}"
+        cells = (figure["name"], f"{relation} {bound:g}", number(figure["value"]), spread, MARKS[figure["reached"]])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

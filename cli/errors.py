@@ -16,3 +16,7 @@ class CommandError(Exception):
     def __init__(self, sentence: str, code: int = UNUSABLE) -> None:
         super().__init__(sentence)
         self.code = code
+
+
+class TryAgain(CommandError):
+    """The stack could not do it now, and nothing was changed; the same order may succeed a moment later."""

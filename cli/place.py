@@ -3,9 +3,9 @@
 import getpass
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli.errors import DECLINED, CommandError
+from cli.errors import DECLINED, CommandError, TryAgain
 from local.aws import client as local_client
 from local.errors import LocalError
 from local.options import read_options
@@ -21,20 +21,40 @@ from local.state import Stack, read_stack
 
 STACK = "Mailfold"
 
+#: service -> client
+Clients = Callable[[str], Any]
 
-@dataclass(frozen=True)
+#: A call may take as long as its function, and prune has five minutes. It is never made again by itself: the first one
+#: may have been carried out.
+_ORDERS = Config(
+    connect_timeout=5, read_timeout=320, tcp_keepalive=True, retries={"mode": "standard", "total_max_attempts": 1}
+)
+_QUESTIONS = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
+
+
+@contextmanager
+def asking(whom: str) -> Iterator[None]:
+    """Say in one sentence that somebody on AWS did not answer."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as exc:
+        raise CommandError(f"{whom} did not answer: {exc}") from exc
+
+
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """One running stack."""
 
-    #: service -> client
-    client: Callable[[str], Any]
+    client: Clients
     #: What the stack says of itself: the outputs of its template.
     outputs: Mapping[str, str]
     #: Who is asking, for the audit log.
     by: str
+    #: The name of the stack in CloudFormation.
+    stack: str = STACK
     #: Only for a stack on this machine: where its parts are and what its senders sign with.
     local: Stack | None = None
-    _clients: dict[str, Any] = field(default_factory=dict, repr=False)
+    _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def aws(self, service: str) -> Any:
         """Return the client of a service, made once."""
@@ -47,7 +67,7 @@ class Place:
         given = {name: value for name, value in arguments.items() if value is not None}
         answer = self.invoke("Operate", {"command": command, "arguments": given, "by": self.by})
         if not answer["ok"]:
-            raise CommandError(answer["error"], DECLINED)
+            raise (TryAgain if answer["again"] else CommandError)(answer["error"], DECLINED)
         result: dict[str, Any] = answer["result"]
         return result
 
@@ -71,7 +91,7 @@ class Place:
         except KeyError:
             raise CommandError(f"the stack has no output {name}: is it an older version? Deploy it again.") from None
 
-    @cached_property
+    @property
     def base_url(self) -> str:
         """Return where the door is: `{base_url}/webhooks/{source}`."""
         if self.local is not None:
@@ -87,28 +107,34 @@ def local_place(state: Path | None = None) -> Place:
     try:
         stack = read_stack(state or read_options().state)
     except LocalError as exc:
-        raise CommandError(str(exc)) from exc
+        raise CommandError(f"{exc} For a stack on AWS name a profile: --profile NAME.") from exc
 
     def client(service: str) -> Any:
         return local_client(service, stack.aws_endpoint)
 
-    return Place(client=client, outputs=_outputs(client, STACK), by=f"local:{getpass.getuser()}", local=stack)
+    return Place(client=client, outputs=_outputs(client, STACK), by=f"local:{_user()}", local=stack)
 
 
 def aws_place(*, profile: str | None, region: str | None, stack: str) -> Place:
     """Return the stack that is deployed in the account of a profile."""
     try:
         session = boto3.Session(profile_name=profile, region_name=region)
-        # A call may take as long as its function, and prune has five minutes. Tried again too soon, it would run twice.
-        config = Config(read_timeout=320, tcp_keepalive=True, retries={"mode": "standard", "max_attempts": 2})
-        clients: Callable[[str], Any] = lambda service: session.client(service, config=config)  # noqa: E731
-        by = clients("sts").get_caller_identity()["Arn"]
+
+        def client(service: str) -> Any:
+            return session.client(service, config=_ORDERS if service == "lambda" else _QUESTIONS)
+
+        by = client("sts").get_caller_identity()["Arn"]
     except (BotoCoreError, ClientError) as exc:
         raise CommandError(f"AWS cannot be reached: {exc}") from exc
-    return Place(client=clients, outputs=_outputs(clients, stack), by=by)
+    return Place(client=client, outputs=_outputs(client, stack), by=by, stack=stack)
 
 
-def _outputs(client: Callable[[str], Any], stack: str) -> dict[str, str]:
+def is_local(profile: str | None) -> bool:
+    """Tell whether a command is for the local stack: it is unless a profile is named, here or by AWS_PROFILE."""
+    return not profile and not os.environ.get("AWS_PROFILE")
+
+
+def _outputs(client: Clients, stack: str) -> dict[str, str]:
     try:
         [found] = client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
     except (BotoCoreError, ClientError) as exc:
@@ -116,6 +142,9 @@ def _outputs(client: Callable[[str], Any], stack: str) -> dict[str, str]:
     return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
 
 
-def is_local(profile: str | None) -> bool:
-    """Tell whether a command is for the local stack: unless a profile is named, and one is running."""
-    return profile is None and "AWS_PROFILE" not in os.environ
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run under a number that has no name.
+        return str(os.getuid())

@@ -154,6 +154,16 @@ def process_rules() -> Iterator[Rule]:
             name=name, metric=emitted("process", name), line=1, says=says, runbook="events-are-kept-as-dead-letters"
         )
     yield Rule(
+        name="DeadLettersKept",
+        metric=emitted("watch", "DeadLetters", statistic="Minimum", minutes=60),
+        line=1,
+        periods=24,
+        # Without watch nobody knows, and nothing has changed.
+        missing=Missing.IGNORE,
+        says="Dead letters have waited in the database for a day.",
+        runbook="events-are-kept-as-dead-letters",
+    )
+    yield Rule(
         name="RecordsFailed",
         metric=emitted("process", "RecordsFailed"),
         line=1,

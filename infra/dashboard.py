@@ -40,6 +40,7 @@ class Dashboard(Construct):
         self.dashboard.add_widgets(*_trouble(receive, queue, list(functions)))
         self.dashboard.add_widgets(*_rates(settings))
         self.dashboard.add_widgets(*_database(database))
+        self.dashboard.add_widgets(*_by_hand_and_by_the_clock(settings))
 
 
 def _graph(title: str, *left: cloudwatch.IMetric, right: Iterable[cloudwatch.IMetric] = ()) -> cloudwatch.GraphWidget:
@@ -56,7 +57,11 @@ def _flow(settings: Settings) -> list[cloudwatch.GraphWidget]:
     received = _of_each("receive", "EventsReceived", settings.http_sources)
     folded = _of_each("process", "EventsNew", settings.sources)
     again = _of_each("process", "EventsDuplicate", settings.sources)
-    return [_graph("Received", *received), _graph("Folded: new", *folded), _graph("Folded: seen before", *again)]
+    return [
+        _graph("receive: events", *received),
+        _graph("process: new events", *folded),
+        _graph("process: events seen before", *again),
+    ]
 
 
 def _trouble(receive: Receive, queue: Queue, functions: list[Function]) -> list[cloudwatch.GraphWidget]:
@@ -68,9 +73,9 @@ def _trouble(receive: Receive, queue: Queue, functions: list[Function]) -> list[
     unfolded = [emitted("process", name) for name in ("EventsDead", "EventsConflict", "RecordsFailed")]
     errors = [it.function.metric_errors(label=f"{it.step} errors") for it in functions]
     return [
-        _graph("Refused and put off", *refused, right=answers),
-        _graph("Age of the queue, and what waits", age, right=[waiting, dead]),
-        _graph("Failures", *unfolded, right=errors),
+        _graph("receive: refused and put off", *refused, right=answers),
+        _graph("The queue: its age, and what waits", age, right=[waiting, dead]),
+        _graph("process: not folded; errors of all functions", *unfolded, right=errors),
     ]
 
 
@@ -83,9 +88,13 @@ def _rates(settings: Settings) -> list[cloudwatch.GraphWidget]:
         for kind in ("HardBounce", "Complaint")
     )
     return [
-        _graph("Hard bounces, percent of what was sent", *bounced),
-        _graph("Complaints, percent of what was sent", *complained),
-        _graph("Seconds since the last event", *of_sources("SecondsSinceLastEvent"), right=of_sources("SourceQuiet")),
+        _graph("watch: hard bounces, percent of what was sent", *bounced),
+        _graph("watch: complaints, percent of what was sent", *complained),
+        _graph(
+            "watch: seconds since the last event",
+            *of_sources("SecondsSinceLastEvent"),
+            right=of_sources("SourceQuiet"),
+        ),
     ]
 
 
@@ -95,10 +104,27 @@ def _database(database: Database) -> list[cloudwatch.GraphWidget]:
     oldest = emitted("watch", "OldestDeadLetterSeconds", statistic="Maximum")
     return [
         _graph(
-            "Database: processor and connections",
+            "The database: processor and connections",
             instance.metric_cpu_utilization(),
             right=[instance.metric_database_connections()],
         ),
-        _graph("Database: free storage", instance.metric_free_storage_space()),
-        _graph("Dead letters in the database, and the age of the oldest", dead, right=[oldest]),
+        _graph("The database: free storage", instance.metric_free_storage_space()),
+        _graph("watch: dead letters, and the age of the oldest", dead, right=[oldest]),
     ]
+
+
+def _by_hand_and_by_the_clock(settings: Settings) -> list[cloudwatch.GraphWidget]:
+    def of_step(step: str, *names: str) -> list[cloudwatch.Metric]:
+        return [emitted(step, name, minutes=60) for name in names]
+
+    graphs = [
+        _graph("prune: rows deleted", *of_step("prune", "RowsPruned"), right=of_step("prune", "PruneUnfinished")),
+        _graph("sweep: addresses stopped and released", *of_step("sweep", "AddressesStopped", "AddressesReleased")),
+        _graph("operate: orders", *of_step("operate", "OrdersDone", "OrdersDeclined")),
+        _graph("migrate: migrations applied", *of_step("migrate", "MigrationsApplied")),
+    ]
+    if settings.publish:
+        age = emitted("publish", "OutboxAge", statistic="Maximum")
+        published = [emitted("publish", name) for name in ("EventsPublished", "PublishFailed")]
+        graphs.append(_graph("publish: events, and the age of the outbox", *published, right=[age]))
+    return graphs

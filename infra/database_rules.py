@@ -13,8 +13,10 @@ GIB = 1024**3
 #: Memory of an instance by its size, at least; a class for memory has twice as much.
 MEMORY_GIB = {"micro": 1, "small": 2, "medium": 4, "large": 8}
 XLARGE_GIB = 16
-# https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/CHAP_Limits.html: memory / 9531392, of what the system leaves.
+# https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/CHAP_Limits.html: memory / 9531392, of what the system leaves,
+# and never more than the second.
 CONNECTIONS_PER_GIB = 80
+MOST_CONNECTIONS = 5_000
 
 
 def database_rules(instance: rds.DatabaseInstance, settings: Settings) -> Iterator[Rule]:
@@ -30,7 +32,7 @@ def database_rules(instance: rds.DatabaseInstance, settings: Settings) -> Iterat
     yield Rule(
         name="DatabaseConnections",
         metric=instance.metric_database_connections(period=FIVE_MINUTES, statistic="Maximum"),
-        line=0.7 * CONNECTIONS_PER_GIB * memory_gib(settings.database_class),
+        line=0.7 * min(CONNECTIONS_PER_GIB * memory_gib(settings.database_class), MOST_CONNECTIONS),
         periods=3,
         says="Most of the connections that the database admits are in use.",
         runbook="the-database-runs-out-of-connections",

@@ -8,6 +8,8 @@ create table article_events (
     payload     jsonb       not null
 );
 
+create index article_events_message on article_events (message_id, type, occurred_at desc);
+
 create table article_status (
     message_id  text        not null,
     type        text        not null,

@@ -48,7 +48,7 @@ def calls_of(handler: Path, packages: Path) -> Calls:
     called = [node for node in nodes if isinstance(node, ast.Call)]
     _refuse_unread(nodes)
     clients = {service for call in called if (service := _client(call))}
-    methods = {call.func.attr for call in called if isinstance(call.func, ast.Attribute)}
+    methods = {method for tree in trees for method in _methods(tree)}
     sent = {permission for service in clients for name in methods if (permission := _permission(service, name))}
     for node in nodes:
         if isinstance(node, ast.Name):
@@ -96,6 +96,21 @@ def _client(call: ast.Call) -> str | None:
             raise NotImplementedError(f"line {call.lineno}: a client of a service that only the run knows")
         case _:
             return None
+
+
+def _methods(tree: ast.Module) -> Iterator[str]:
+    """Name what is called on objects; a function of an imported module, like socket.create_connection, is no method."""
+    modules = {name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in _bound(node)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner))) if owner in modules:
+                continue
+            case ast.Call(func=ast.Attribute(attr=method)):
+                yield method
+
+
+def _bound(node: ast.Import) -> list[str]:
+    return [alias.asname or alias.name.split(".")[0] for alias in node.names]
 
 
 def _signed(call: ast.Call) -> str | None:

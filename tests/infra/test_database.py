@@ -1,4 +1,4 @@
-"""The database: no password, no public address, no way in but three security groups."""
+"""The database: no password, no public address, no way in but one security group per function."""
 
 from pathlib import Path
 
@@ -12,7 +12,10 @@ ROLES = {
     "process": "mailfold_process",
     "prune": "mailfold_prune",
     "sweep": "mailfold_sweep",
+    "watch": "mailfold_watch",
+    "operate": "mailfold_operate",
     "migrate": "mailfold_owner",
+    "query": "mailfold_query",
 }
 
 
@@ -129,7 +132,7 @@ def test_database_and_functions_share_the_isolated_subnets(stack: Synthesised) -
         assert stack.function(step)[1]["VpcConfig"]["SubnetIds"] == subnets
 
 
-def test_only_the_three_functions_reach_it_and_they_reach_nothing_else(stack: Synthesised) -> None:
+def test_only_its_functions_reach_it_and_they_reach_nothing_else(stack: Synthesised) -> None:
     (database,) = stack.only("AWS::RDS::DBInstance")[1]["VPCSecurityGroups"]
     groups = [stack.function(step)[1]["VpcConfig"]["SecurityGroupIds"] for step in IN_THE_NETWORK]
     ingress = stack.all("AWS::EC2::SecurityGroupIngress").values()

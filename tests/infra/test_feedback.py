@@ -2,12 +2,12 @@
 
 from mailfold.providers import ses
 from tests.infra.template import Synthesised
-from tests.infra.test_queue import main_queue, policy_of
+from tests.infra.test_queue import feeding_topic, main_queue, policy_of
 
 
 def test_the_subscription_is_wrapped_and_keeps_what_it_cannot_deliver(stack: Synthesised) -> None:
     queue, main = main_queue(stack)
-    topic, _ = stack.only("AWS::SNS::Topic")
+    topic = feeding_topic(stack)
     _, subscription = stack.only("AWS::SNS::Subscription")
     dead = subscription["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
 
@@ -22,7 +22,8 @@ def test_the_subscription_is_wrapped_and_keeps_what_it_cannot_deliver(stack: Syn
 
 def test_only_this_configuration_set_publishes_and_only_over_tls(stack: Synthesised) -> None:
     configuration_set, _ = stack.only("AWS::SES::ConfigurationSet")
-    _, policy = stack.only("AWS::SNS::TopicPolicy")
+    topic = feeding_topic(stack)
+    (policy,) = [it for it in stack.all("AWS::SNS::TopicPolicy").values() if it["Topics"] == [{"Ref": topic}]]
     statements = policy["PolicyDocument"]["Statement"]
 
     (denied,) = [it for it in statements if it["Effect"] == "Deny"]
@@ -36,7 +37,7 @@ def test_only_this_configuration_set_publishes_and_only_over_tls(stack: Synthesi
 
 
 def test_ses_publishes_every_type_that_the_adapter_reads(stack: Synthesised) -> None:
-    topic, _ = stack.only("AWS::SNS::Topic")
+    topic = feeding_topic(stack)
     _, destination = stack.only("AWS::SES::ConfigurationSetEventDestination")
     published = {kind.lower() for kind in destination["EventDestination"]["MatchingEventTypes"]}
 

@@ -68,7 +68,10 @@ def test_the_calls_of_each_step_are_the_ones_its_design_names() -> None:
         "process": set(),
         "prune": set(),
         "sweep": set(),
+        "watch": set(),
+        "operate": set(),
         "migrate": set(),
+        "query": set(),
     }
     assert {step for step in STEPS if calls(step).signed == {"rds-db:connect"}} == set(IN_THE_NETWORK)
 

@@ -40,6 +40,8 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"log_retention_days": 31}, "mailfold.log_retention_days", "one of 1, 3, 7"),
     ({"log_retention_days": True}, "mailfold.log_retention_days", "one of 1, 3, 7"),
     ({"tracing": "no"}, "mailfold.tracing", "true or false"),
+    ({"alarm_email": "ops"}, "mailfold.alarm_email", "ops@example.com"),
+    ({"alarm_email": None}, "mailfold.alarm_email", "ops@example.com"),
     ({"publish": 1}, "mailfold.publish", "true or false"),
     ({"database_class": "db.t4g.micro"}, "mailfold.database_class", "t4g.micro"),
     ({"database_storage_gb": 10}, "mailfold.database_storage_gb", "from 20 to"),

@@ -16,6 +16,8 @@ from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
 from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
+from tests.support.press import PressRoom
+from tests.support.reader import Reader, make_reader
 from tests.support.records import SOURCES, TOPICS
 
 NUMBERS = count(1)
@@ -137,3 +139,31 @@ def order(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 
     yield give
     operate.database.close()
+
+
+@pytest.fixture
+def make_press_room(store: Store) -> Iterator[Callable[[], PressRoom]]:
+    """As many places to publish from as a test wants, each with a connection in the role of publish."""
+    made: list[PressRoom] = []
+
+    def make() -> PressRoom:
+        made.append(PressRoom(store.url("mailfold_publish")))
+        return made[-1]
+
+    yield make
+    for room in made:
+        room.database.close()
+
+
+@pytest.fixture
+def room(make_press_room: Callable[[], PressRoom]) -> PressRoom:
+    """A place to publish from."""
+    return make_press_room()
+
+
+@pytest.fixture
+def reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    """The real query function, with a token that may do everything."""
+    reader = make_reader(monkeypatch, url=store.url("mailfold_query"), owner=store.owner)
+    yield reader
+    reader.close()

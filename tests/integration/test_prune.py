@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from mailfold.errors import TransientStoreError
 from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps import prune as prune_step
-from mailfold.steps.prune import TIME_GUARD_MS, Shears, prune
+from mailfold.steps.prune import ONE_SNAPSHOT, TIME_GUARD_MS, Shears, prune
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -47,13 +48,16 @@ def days_ago(days: float) -> str:
     return (NOW - timedelta(days=days)).isoformat()
 
 
-def add_events(store: Any, count: int, *, received: float, occurred: float = 200, name: str = "e") -> None:
+def add_events(
+    store: Any, count: int, *, received: float, occurred: float = 200, name: str = "e", apart_us: int = 1
+) -> None:
     store.rows(
         "insert into email_events (event_id, fingerprint, source, provider, kind, type, bounce_class, scope,"
         " occurred_at, received_at, machine, payload)"
         f" select '{name}-{received}-' || n, 'f', 'main', 'test', 'k',"
         " case when n % 2 = 0 then 'delivered' else 'bounced' end, case when n % 2 = 1 then 'soft' end, '',"
-        f" timestamptz '{days_ago(occurred)}' + n % 3 * interval '1 day', '{days_ago(received)}', false, '{{}}'"
+        f" timestamptz '{days_ago(occurred)}' + n % 3 * interval '1 day',"
+        f" timestamptz '{days_ago(received)}' + n * interval '{apart_us} microsecond', false, '{{}}'"
         f" from generate_series(1, {count}) n"
     )
 
@@ -184,15 +188,47 @@ def test_every_table_has_a_window_of_its_own(store: Any, database: Database) -> 
     }
 
 
-def test_rows_that_somebody_works_on_are_left_for_the_next_run(store: Any, database: Database) -> None:
+def test_events_of_one_instant_go_together(store: Any, database: Database) -> None:
+    add_events(store, 25, received=40, apart_us=0)
+    before = store.rows(TOTALS)
+
+    pruned = run(database)
+
+    assert (pruned["events"], pruned["finished"]) == (25, True)
+    assert store.rows(TOTALS) == before
+
+
+def test_an_event_that_somebody_holds_ends_the_run_between_two_batches(store: Any, database: Database) -> None:
     add_events(store, 12, received=40)
+    before = store.rows(TOTALS)
+    database.execute("set lock_timeout = '50ms'")
     with store.owner.transaction() as tx:
-        tx.execute("select 1 from email_events where event_id like '%-1' for update")
+        tx.execute("select 1 from email_events where event_id like '%-12' for update")
 
-        pruned = run(database)
+        with pytest.raises(TransientStoreError):
+            run(database)
 
-    assert (pruned["events"], store.value(COUNTS["events"])) == (11, 1)
-    assert run(database)["events"] == 1
+    assert store.rows(TOTALS) == before
+    assert store.value(COUNTS["events"]) == 2
+    assert run(database)["events"] == 2
+
+
+def test_an_event_that_changes_meanwhile_is_not_counted_and_left(store: Any, database: Database) -> None:
+    add_events(store, 5, received=40)
+    before = store.rows(TOTALS)
+
+    def prune_what_changes() -> None:
+        with database.transaction() as tx:
+            tx.execute(ONE_SNAPSHOT)
+            tx.execute("select 1 from daily_totals")
+            store.rows("update email_events set reason = 'changed' where event_id like '%-1'")
+            tx.run("prune_events", {"floor": "-infinity", "cutoff": NOW.isoformat(), "batch": 10})
+
+    with pytest.raises(TransientStoreError):
+        prune_what_changes()
+
+    assert store.rows(TOTALS) == before
+    assert store.value(COUNTS["events"]) == 5
 
 
 def test_an_empty_store_is_nothing_to_prune(database: Database) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from local.samples.ses import SAMPLES
+from mailfold.errors import DataRejected
 from mailfold.jsontext import restore_raw
+from mailfold.store import batch
 from tests.support.records import envelope, notification, raw, record
 
 ODD = "a\x00b\ud800c\udfffd"
@@ -95,3 +97,10 @@ def test_a_dead_letter_keeps_them_as_they_were_written(workshop: Any, store: Any
     letters = dict(store.rows("select kind, raw from dead_letters"))
     assert json.loads(letters["unparseable"]) == unparseable
     assert letters["not_an_envelope"] == no_envelope
+
+
+def test_a_key_that_no_encoder_likes_is_refused_by_the_store_and_not_by_a_crash(store: Any) -> None:
+    claim = batch.Claim(claim_key="main:\ud800", request_hash="h", source="main")
+
+    with pytest.raises(DataRejected), store.owner.transaction() as tx:
+        batch.claim(tx, [claim])

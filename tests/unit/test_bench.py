@@ -1,10 +1,12 @@
 """The benchmarks' own arithmetic."""
 
+import json
 from itertools import count
 
 import pytest
 
-from bench import measure
+from bench import measure, report
+from bench.__main__ import PARTS
 from bench.figures import Figure, Section, percentile
 from bench.measure import in_turns, ratios
 from bench.progress import Ticker
@@ -76,3 +78,10 @@ def test_the_traffic_never_repeats_itself_and_is_the_same_in_every_run() -> None
     assert events == Traffic(seed=1).events(500)
     assert len({event["sg_event_id"] for event in events}) == 500
     assert len(envelopes(events)) > 1
+
+
+def test_the_page_shows_the_required_figures_of_the_report() -> None:
+    found = json.loads(report.JSON_FILE.read_text())
+
+    assert report.BEGIN + report.required(found) + report.END in report.PAGE.read_text()
+    assert set(found["sections"]) == set(PARTS)

@@ -49,10 +49,14 @@ def code(text: str) -> Iterator[str]:
         yield from (line.strip() for line in block.splitlines()[1:-1])
 
 
+def anchor(title: str) -> str:
+    """What GitHub makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+
+
 def headings(text: str) -> set[str]:
-    """The anchors that GitHub makes of the headings."""
-    titles = re.findall(r"^#+ (.+)$", prose(text), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+    """The anchors of all headings."""
+    return {anchor(title) for title in re.findall(r"^#+ (.+)$", prose(text), re.MULTILINE)}
 
 
 def targets() -> set[str]:

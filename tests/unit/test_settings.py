@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mailfold.errors import SettingsError
-from mailfold.settings import MigrateSettings, ProcessSettings, PruneSettings, ReceiveSettings
+from mailfold.settings import MigrateSettings, ProcessSettings, PruneSettings, PublishSettings, ReceiveSettings
 
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
 GOOD = {
@@ -19,14 +19,18 @@ GOOD = {
     "DATABASE_URL": "postgresql://mailfold_process@db.example.com/mailfold",
     "PUBLISH": "true",
     "RETENTION": json.dumps({"events": 60}),
+    "BUS_NAME": "the-bus",
 }
 READERS = {
     ReceiveSettings: ("SOURCES", "SECRET_ID", "QUEUE_URL", "CLAIM_TABLE", "MAX_BODY_BYTES", "AWS_REGION"),
     ProcessSettings: ("SOURCES", "TOPICS", "DATABASE_URL", "PUBLISH"),
     PruneSettings: ("DATABASE_URL", "RETENTION"),
+    PublishSettings: ("DATABASE_URL", "BUS_NAME"),
     MigrateSettings: ("DATABASE_URL",),
 }
-Reader = type[ReceiveSettings] | type[ProcessSettings] | type[PruneSettings] | type[MigrateSettings]
+Reader = (
+    type[ReceiveSettings] | type[ProcessSettings] | type[PruneSettings] | type[PublishSettings] | type[MigrateSettings]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +89,12 @@ def test_process_reads_what_it_is_told(monkeypatch: pytest.MonkeyPatch, text: st
     assert settings.topics == {TOPIC: "ses"}
     assert settings.database_url == GOOD["DATABASE_URL"]
     assert settings.publish is publish
+
+
+def test_publish_reads_what_it_is_told() -> None:
+    settings = PublishSettings.from_environment()
+
+    assert (settings.database_url, settings.bus_name) == (GOOD["DATABASE_URL"], "the-bus")
 
 
 def test_prune_and_migrate_read_what_they_are_told() -> None:

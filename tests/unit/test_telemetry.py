@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mailfold.telemetry import METRICS, Telemetry
+from mailfold.telemetry import METRICS, SUMMED, UNITS, Telemetry
+from tests.support.blobs import metrics, of
 from tests.support.handlers import show_log
 
 
@@ -16,6 +17,13 @@ def _namespace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def unit(metric: str) -> str:
+    """Read from a metric's own name what it is measured in."""
+    if "Percent" in metric:
+        return "Percent"
+    return "Seconds" if "Seconds" in metric or metric.endswith("Age") else "Count"
 
 
 @pytest.mark.parametrize("step", METRICS)
@@ -32,7 +40,9 @@ def test_each_metric_is_printed_in_the_embedded_format_under_its_name(
     [directive] = blob["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Mailfold"
     assert directive["Dimensions"] == [["service"]]
-    assert {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]} == dict.fromkeys(METRICS[step], "Count")
+    assert {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]} == {
+        metric: unit(metric) for metric in METRICS[step]
+    }
     assert [blob[metric] for metric in METRICS[step]] == [[float(number)] for number in range(len(METRICS[step]))]
     assert blob["service"] == step
 
@@ -52,6 +62,35 @@ def test_each_source_has_a_blob_of_its_own(capsys: pytest.CaptureFixture[str]) -
     assert "EventsReceived" not in blobs[None]
 
 
+def test_what_alarms_watch_in_sum_is_counted_without_its_source_too(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry = Telemetry("receive")
+    telemetry.count("VerificationFailed", 2, source="main")
+    telemetry.count("VerificationFailed", 3, source="second")
+    telemetry.count("VerificationFailed")
+
+    telemetry.flush()
+
+    assert metrics(capsys.readouterr().out) == {
+        of("receive", "VerificationFailed", "main"): 2,
+        of("receive", "VerificationFailed", "second"): 3,
+        of("receive", "VerificationFailed"): 6,
+    }
+
+
+def test_a_measure_is_what_it_was_last_and_of_nobody_else(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry = Telemetry("watch")
+    telemetry.measure("ComplaintPercentDay", 0.4, source="main")
+    telemetry.measure("ComplaintPercentDay", 0.25, source="main")
+
+    telemetry.flush()
+
+    assert metrics(capsys.readouterr().out) == {of("watch", "ComplaintPercentDay", "main"): 0.25}
+
+
+def test_only_metrics_that_exist_have_a_unit_or_a_sum() -> None:
+    assert UNITS.keys() | SUMMED <= {metric for names in METRICS.values() for metric in names}
+
+
 def test_counts_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     telemetry = Telemetry("prune")
     telemetry.count("RowsPruned", 5)
@@ -66,6 +105,8 @@ def test_counts_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_metric_that_nobody_agreed_on_is_an_error() -> None:
     with pytest.raises(KeyError):
         Telemetry("receive").count("EventsNew")
+    with pytest.raises(KeyError):
+        Telemetry("receive").measure("OutboxAge", 1)
 
 
 def test_a_line_holds_its_facts_and_its_step(capsys: pytest.CaptureFixture[str]) -> None:

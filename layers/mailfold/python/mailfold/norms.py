@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-#: Fewer events than this in the hour on an average day, and an hour without any may be chance.
+#: With fewer events than this in the hour of a usual day, an hour without any may be chance.
 USUAL_EVENTS = 20
 #: Less than this part of the usual is a drop that no ordinary day explains.
 QUIET_SHARE = 0.2
@@ -23,14 +23,14 @@ class Line:
         return 100 * events / sends
 
 
-# https://github.com/PostHog/posthog/pull/89879 warns at these, but for the last. SES reviews a sender from 5 % hard
-# bounces and 0.1 % complaints on, https://docs.aws.amazon.com/ses/latest/dg/faqs-enforcement.html: the lines of a day
-# lie below, the lines of an hour are for what goes wrong fast.
+# The lines of an hour are for what goes wrong fast: https://github.com/PostHog/posthog/pull/89879 warns at these. The
+# lines of a day lie below those of SES, which reviews a sender from 5 % hard bounces and 0.1 % complaints on:
+# https://docs.aws.amazon.com/ses/latest/dg/faqs-enforcement.html. Hence so few events are enough (docs/decisions/0071).
 LINES = {
     "HardBouncePercentHour": Line(percent=5.0, least_sends=200, least_events=20),
-    "HardBouncePercentDay": Line(percent=2.5, least_sends=1_000, least_events=50),
+    "HardBouncePercentDay": Line(percent=2.5, least_sends=1_000, least_events=25),
     "ComplaintPercentHour": Line(percent=0.5, least_sends=200, least_events=5),
-    "ComplaintPercentDay": Line(percent=0.08, least_sends=1_000, least_events=5),
+    "ComplaintPercentDay": Line(percent=0.08, least_sends=1_000, least_events=4),
 }
 
 
@@ -49,6 +49,8 @@ class Traffic:
     day_complained: int = 0
     #: In the same hour of the seven days before, together.
     week_events: int = 0
+    #: In the same hour of the middle one of these days, by their number of events.
+    median_events: int = 0
     #: In the same hour a week ago.
     weekday_events: int = 0
 
@@ -67,9 +69,10 @@ class Traffic:
     def is_quiet(self) -> bool:
         """Tell whether far less came than at this hour of other days, or nothing at all for a day.
 
-        Both the average day and the same weekday must have had more, or every weekend would look like a failure.
+        Both the middle day and the same weekday must have had more: a weekend is no failure, and neither is the hour
+        after a week in which one large mailing went out.
         """
-        usual = min(self.week_events / 7, self.weekday_events)
+        usual = min(self.median_events, self.weekday_events)
         dropped = usual >= USUAL_EVENTS and self.hour_events < QUIET_SHARE * usual
         silent = self.silent_seconds is None and self.week_events >= USUAL_EVENTS and self.weekday_events > 0
         return dropped or silent

@@ -16,6 +16,7 @@ from mailfold.signatures import Proof
 
 #: Later than any seconds value and earlier than any milliseconds value of a mail: 5138-11-16 against 1973-03-03.
 _FIRST_MILLISECONDS = 10**11
+_NUMBERS = (int, float)
 _ANGLE_ADDRESS = re.compile(r"<([^<>]+)>\s*$")
 
 
@@ -97,10 +98,13 @@ def text_of(raw: Raw, *names: str) -> str | None:
     """Return the first of these fields that holds something, as text."""
     for name in names:
         value = raw.get(name)
+        # Asked some ten times for each event, mostly about fields that are not there.
+        if value is None:
+            continue
         if isinstance(value, str):
             if value:
                 return value
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, _NUMBERS) and not isinstance(value, bool):
             return str(value)
     return None
 

@@ -42,7 +42,8 @@ SIGNED_FIELDS = ("timestamp", "token", "signature")
 
 #: Three numbers and no fourth: an enhanced status code (RFC 3463), not the address of a host.
 _DEAD_ADDRESS = re.compile(r"(?<![\d.])5\.1\.\d{1,3}(?!\.?\d)")
-_ADDRESS = re.compile(r"[^\s<>,;\"]+@[^\s<>,;\"]+")
+#: Or what an address is called once its person is erased.
+_ADDRESS = re.compile(r"[^\s<>,;\"]+@[^\s<>,;\"]+|erased:[0-9a-f]{64}")
 
 
 def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:

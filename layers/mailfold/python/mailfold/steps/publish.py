@@ -1,4 +1,4 @@
-"""publish: committed changes from the outbox to the bus, at least once, and in order for each key."""
+"""publish: committed changes from the outbox to the bus, at least once, and for each key in the order of commits."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -72,6 +72,9 @@ class _Run:
     failed: int = 0
     #: The keys of which a change was refused: what came later must not overtake it.
     held: set[str] = field(default_factory=set)
+    #: Up to here all is published or held back. Numbers are drawn in the order of commits (decisions/0061), so that
+    #: nothing can appear below; without it each page would pass by all that earlier ones have published.
+    floor: int = 0
     #: Why the run ended before the work did.
     ended_by: str | None = None
 
@@ -88,7 +91,7 @@ def publish(press: Press) -> dict[str, int]:
     if run.ended_by != "another run":
         with press.database.transaction() as tx:
             [[age_s]] = tx.run("publish_age", {})
-        press.telemetry.count("OutboxAge", age_s)
+        press.telemetry.measure("OutboxAge", age_s)
     press.telemetry.say("published", events=run.published, failed=run.failed, ended_by=run.ended_by)
     return {"published": run.published, "failed": run.failed}
 
@@ -100,18 +103,21 @@ def _publish_page(press: Press, run: _Run) -> bool:
         if not alone:
             run.ended_by = "another run"
             return False
-        # From the oldest each time: a change may be committed after one that has a higher number (decisions/0061).
-        rows = tx.run("publish_next", {"held": dumps(sorted(run.held)), "page": PAGE_ROWS})
-        taken = _send([Change.from_row(*row) for row in rows], press, run)
+        rows = tx.run("publish_next", {"floor": run.floor, "held": dumps(sorted(run.held)), "page": PAGE_ROWS})
+        changes = [Change.from_row(*row) for row in rows]
+        taken = _send(changes, press, run)
         if taken:
-            tx.run("publish_done", {"outbox_ids": dumps(taken)})
+            tx.run("publish_done", {"outbox_ids": dumps(sorted(taken))})
     run.published += len(taken)
-    return len(rows) == PAGE_ROWS and run.ended_by is None
+    left = [change for change in changes if change.outbox_id not in taken and change.key not in run.held]
+    if changes and not left:
+        run.floor = changes[-1].outbox_id
+    return run.ended_by is None and (bool(left) or len(changes) == PAGE_ROWS)
 
 
-def _send(changes: Sequence[Change], press: Press, run: _Run) -> list[int]:
+def _send(changes: Sequence[Change], press: Press, run: _Run) -> set[int]:
     """Send what may be sent; return the numbers of what the bus has taken."""
-    taken: list[int] = []
+    taken: set[int] = set()
     enough_ms = press.remaining_ms() - PAGE_MS
     for call in _calls(changes, run):
         if run.ended_by or press.remaining_ms() < enough_ms:
@@ -123,7 +129,7 @@ def _send(changes: Sequence[Change], press: Press, run: _Run) -> list[int]:
             run.ended_by = str(exc)
             press.telemetry.warn("not published", reason=str(exc), events=len(call))
             break
-        taken += [change.outbox_id for change, refusal in zip(call, refusals, strict=True) if refusal is None]
+        taken |= {change.outbox_id for change, refusal in zip(call, refusals, strict=True) if refusal is None}
         _hold_back(call, refusals, press, run)
     return taken
 

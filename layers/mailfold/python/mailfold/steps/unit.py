@@ -52,10 +52,17 @@ class UnitOfWork:
             self._stage(tx, opened, staged)
             if staged.failed:
                 raise Excluded(staged.failed, staged.failure)
-            stored = self._fold_each(tx, staged) if one_by_one else self._fold(tx, staged)
-            classify(tx, staged, stored, publish=self.publish)
+            self._fold_staged(tx, staged, one_by_one=one_by_one)
             batch.complete(tx, {key: _result(counts) for key, counts in staged.counts.items()}, staged.letters)
         return [*staged.counts.values(), *staged.other_counts]
+
+    def refold(self, tx: Transaction, opened: Sequence[Opened], *, one_by_one: bool = False) -> Staged:
+        """Fold within an open transaction what once failed; without claims, because the events' own ids decide."""
+        staged = Staged()
+        for one in opened:
+            self._stage_events(one, staged)
+        self._fold_staged(tx, staged, one_by_one=one_by_one)
+        return staged
 
     def bury(self, record: Record, reason: str) -> list[Counts]:
         """Keep a whole record that no transaction can take."""
@@ -67,7 +74,7 @@ class UnitOfWork:
         opened = []
         for record in records:
             try:
-                opened.append(self._open_one(record))
+                opened.append(self.open_record(record))
             except NotAnEnvelope as reason:
                 staged.bury(record, reason.kind, str(reason))
             except Exception as surprise:
@@ -77,7 +84,8 @@ class UnitOfWork:
                     staged.bury(record, "unexpected", traceback.format_exc())
         return opened
 
-    def _open_one(self, record: Record) -> Opened:
+    def open_record(self, record: Record) -> Opened:
+        """Return the envelope in a record, or raise why nobody can read it."""
         body = parse_record(record.body)
         envelope = Envelope.loads(body) if "mailfold" in body else self._unwrap(body, record)
         source = self.sources.get(envelope.source)
@@ -118,15 +126,14 @@ class UnitOfWork:
                     staged.other_counts.append(Counts(source=one.envelope.source, duplicate=events))
 
     def _stage_one(self, *, claim: Asked, one: Opened, staged: Staged) -> None:
-        staged.counts[claim.claim_key] = Counts(source=one.envelope.source)
-        origin = Origin(
-            source=self.sources[one.envelope.source],
-            received_at=one.envelope.received_at,
-            headers=one.envelope.headers,
-        )
+        self._stage_events(one, staged)
+
+    def _stage_events(self, one: Opened, staged: Staged) -> None:
+        staged.counts[one.envelope.claim_key] = Counts(source=one.envelope.source)
+        origin = self.origin(one)
         for raw in one.envelope.events:
             try:
-                events = _parse(one, raw, origin)
+                events = parse(one, raw, origin)
             except UnparseableEvent as reason:
                 staged.set_aside(one, reason.kind, str(reason), raw)
             except Exception as surprise:
@@ -136,6 +143,18 @@ class UnitOfWork:
                 staged.set_aside(one, "unexpected", traceback.format_exc(), raw)
             else:
                 staged.events.extend((one, event) for event in events)
+
+    def origin(self, one: Opened) -> Origin:
+        """Return what an adapter is told besides the raw."""
+        return Origin(
+            source=self.sources[one.envelope.source],
+            received_at=one.envelope.received_at,
+            headers=one.envelope.headers,
+        )
+
+    def _fold_staged(self, tx: Transaction, staged: Staged, *, one_by_one: bool) -> None:
+        stored = self._fold_each(tx, staged) if one_by_one else self._fold(tx, staged)
+        classify(tx, staged, stored, publish=self.publish)
 
     def _fold(self, tx: Transaction, staged: Staged) -> set[str]:
         events = [event for _, event in staged.events]
@@ -157,7 +176,8 @@ class UnitOfWork:
         return stored
 
 
-def _parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
+def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
+    """Return the events in one raw event of an envelope."""
     if not isinstance(raw, dict):
         raise UnparseableEvent("the event is not an object")
     events = REGISTRY[one.envelope.provider].parse(raw, origin)

@@ -47,5 +47,5 @@ def _report_silence(source: str, traffic: Traffic, telemetry: Telemetry) -> bool
     telemetry.measure("SecondsSinceLastEvent", silent, source=source)
     telemetry.measure("SourceQuiet", int(traffic.is_quiet), source=source)
     if traffic.is_quiet:
-        telemetry.warn("source is quiet", source=source, events=traffic.hour_events, week=traffic.week_events)
+        telemetry.warn("source is quiet", source=source, events=traffic.hour_events, usual=traffic.weekday_events)
     return traffic.is_quiet

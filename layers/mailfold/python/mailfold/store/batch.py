@@ -73,7 +73,7 @@ def claim(tx: Transaction, claims: Iterable[Claim]) -> dict[str, Holder | None]:
         # The first record of a batch with this key is the one that runs.
         row = {"claim_key": one.claim_key, "request_hash": one.request_hash, "source": one.source}
         wanted.setdefault(one.claim_key, row)
-    taken = {row[0] for row in tx.run("claim", {"claims": dumps(list(wanted.values()))})}
+    taken = {row[0] for row in tx.run("claim", {"claims": _json(list(wanted.values()))})}
     outcome: dict[str, Holder | None] = dict.fromkeys(taken)
     held = wanted.keys() - taken
     if held:
@@ -84,7 +84,7 @@ def claim(tx: Transaction, claims: Iterable[Claim]) -> dict[str, Holder | None]:
 
 
 def _holders(tx: Transaction, keys: Iterable[str]) -> dict[str, Holder]:
-    rows = tx.run("holders", {"claim_keys": dumps(sorted(keys))})
+    rows = tx.run("holders", {"claim_keys": _json(sorted(keys))})
     return {key: Holder(request_hash=request_hash, result=result) for key, request_hash, result in rows}
 
 
@@ -117,6 +117,14 @@ def _run_fold(
     return known or [], replaced or []
 
 
+def _json(value: Any) -> str:
+    """Write a parameter; a text that orjson refuses is left to the slower encoder and to Postgres' own refusal."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return dumps(value)
+
+
 def _rows(events: Sequence[Event]) -> str:
     """Return events as the JSON that the fold reads: an object of all fields for each."""
     try:
@@ -138,7 +146,7 @@ def _odd_rows(events: Sequence[Event]) -> str:
 def held_otherwise(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
     """Return under which fingerprint an event is stored, for those that are stored with another than their own."""
     pairs = [{"event_id": event.event_id, "fingerprint": event.fingerprint} for event in events]
-    return {row[0]: row[1] for row in tx.run("held", {"events": dumps(pairs)})}
+    return {row[0]: row[1] for row in tx.run("held", {"events": _json(pairs)})}
 
 
 def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters: Iterable[DeadLetter]) -> None:
@@ -146,8 +154,8 @@ def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters:
     tx.run(
         "complete",
         {
-            "claims": dumps([{"claim_key": key, "result": result} for key, result in results.items()]),
-            "dead_letters": dumps([_letter_row(letter) for letter in letters]),
+            "claims": _json([{"claim_key": key, "result": result} for key, result in results.items()]),
+            "dead_letters": _json([_letter_row(letter) for letter in letters]),
         },
     )
 

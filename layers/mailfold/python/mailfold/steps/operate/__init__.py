@@ -4,7 +4,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import messages, prune, refold, replay
+from mailfold.steps.operate import (
+    dead_letters,
+    doctor,
+    erase,
+    explain,
+    imports,
+    messages,
+    prune,
+    refold,
+    replay,
+    suppressions,
+    tokens,
+)
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -15,9 +27,29 @@ COMMANDS: dict[str, Command] = {
     "message.show": messages.show_message,
     "recipient.show": messages.show_recipient,
     "totals": messages.totals,
+    "sources": doctor.show_sources,
+    "doctor.store": doctor.show_store,
+    "doctor.probe.find": doctor.find_probes,
+    "doctor.probe.remove": doctor.remove_probes,
+    "dead-letters.groups": dead_letters.groups,
+    "dead-letters.list": dead_letters.list_letters,
+    "dead-letters.show": dead_letters.show,
+    "dead-letters.redrive": dead_letters.redrive_letters,
+    "dead-letters.try": dead_letters.try_records,
     "replay": replay.replay,
     "refold": refold.refold,
     "prune.count": prune.count,
+    "suppressions.list": suppressions.list_suppressions,
+    "suppressions.add": suppressions.add_suppression,
+    "suppressions.lift": suppressions.lift_suppression,
+    "suppressions.explain": explain.explain,
+    "suppressions.import": imports.import_suppressions,
+    "suppressions.export": suppressions.export_suppressions,
+    "erase": erase.erase,
+    "erase.verify": erase.verify,
+    "tokens.list": tokens.list_tokens,
+    "tokens.add": tokens.add_token,
+    "tokens.revoke": tokens.revoke_token,
 }
 
 

@@ -16,16 +16,19 @@ with decided as (
 ),
 
 announced as (
-    insert into outbox (topic, key, body)
-    select
-        case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
-        address,
+    insert into announcements (changes)
+    select jsonb_build_array(
         jsonb_build_object(
-            'address', address, 'scope', scope,
-            'because', jsonb_build_object(
-                'type', 'manual', 'by', manual_by, 'reason', manual_reason, 'occurred_at', manual_at
+            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'key', address,
+            'body', jsonb_build_object(
+                'address', address, 'scope', scope,
+                'because', jsonb_build_object(
+                    'type', 'manual', 'by', manual_by, 'reason', manual_reason, 'occurred_at', manual_at
+                )
             )
         )
+    )
     from decided
     where was_stopped <> is_stopped and cast(:publish as boolean)
 )

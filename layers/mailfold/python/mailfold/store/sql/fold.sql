@@ -173,10 +173,9 @@ decided as (
         is_stopped(new) as is_stopped
 ),
 
--- Sorting takes in all rows first, so every number is drawn while its row is locked: publish relies on it.
 announced as (
-    insert into outbox (topic, key, body)
-    select topic, key, body
+    insert into announcements (changes)
+    select jsonb_agg(jsonb_build_object('topic', topic, 'key', key, 'body', body) order by topic, key, at, body)
     from (
         select
             'status_changed' as topic,
@@ -201,7 +200,7 @@ announced as (
         where was_stopped <> is_stopped
     ) as change
     where cast(:publish as boolean)
-    order by topic, key, at
+    having count(*) > 0
 )
 
 -- One row: the events that were stored before, being the few, and the contents that had to make room.

@@ -1,30 +1,38 @@
--- prune_events: delete the oldest events past the cutoff, at most one batch, and add them to the totals of their days.
--- Needs one snapshot (repeatable read): what is counted is what was locked, and exactly that is deleted.
+-- prune_events: delete the oldest events past the cutoff, about one batch, and add them to the totals of their days.
+-- Needs one snapshot (repeatable read): what is counted is exactly what is deleted, or the batch fails and comes again.
 -- The next batch begins at the newest of this one: before it lie only index entries of what is gone.
-with counted as (
+with bound as (
+    -- Events of one request arrive at the same instant; they go together.
+    select coalesce(
+        (
+            select received_at
+            from email_events
+            where received_at >= cast(:floor as timestamptz) and received_at < cast(:cutoff as timestamptz)
+            order by received_at
+            offset cast(:batch as integer) - 1
+            limit 1
+        ),
+        cast(:cutoff as timestamptz) - interval '1 microsecond'
+    ) as newest
+),
+
+counted as (
     select
         -- Days as instants; turning each event's time into a date would cost a sixth of the statement.
         date_bin('1 day', occurred_at, timestamptz '2000-01-01 00:00:00+00') as began_at,
         source,
         type,
         bounce_class,
-        count(*) as events,
-        max(received_at) as newest,
-        array_agg(ctid) as places
-    from (
-        select ctid, received_at, occurred_at, source, type, bounce_class
-        from email_events
-        where received_at >= cast(:floor as timestamptz) and received_at < cast(:cutoff as timestamptz)
-        order by received_at
-        limit cast(:batch as integer)
-        for update skip locked
-    ) as doomed
+        count(*) as events
+    from email_events
+    where received_at >= cast(:floor as timestamptz) and received_at <= (select newest from bound)
     group by 1, 2, 3, 4
 ),
 
 deleted as (
-    -- By place, as an array: a join on the key looks each event up once more, or reads the whole table for it.
-    delete from email_events where ctid = any(array(select unnest(places) from counted))
+    -- By range and without RETURNING: handing the rows on to be counted takes half as long as deleting them.
+    delete from email_events
+    where received_at >= cast(:floor as timestamptz) and received_at <= (select newest from bound)
 ),
 
 frozen as (
@@ -36,4 +44,4 @@ frozen as (
     on conflict (day, source, type, bounce_class) do update set events = t.events + excluded.events
 )
 
-select cast(coalesce(sum(events), 0) as bigint), max(newest) from counted
+select cast(coalesce(sum(events), 0) as bigint), (select newest from bound) from counted

@@ -4,7 +4,8 @@ declare
     role_name text;
 begin
     foreach role_name in array array[
-        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch', 'mailfold_operate'
+        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch', 'mailfold_operate',
+        'mailfold_query'
     ] loop
         if not exists (select from pg_roles where rolname = role_name) then
             begin
@@ -24,31 +25,47 @@ $$;
 
 grant select, insert on dead_letters to mailfold_process;
 grant select, insert, update on email_events, message_status, suppressions, webhook_inbox to mailfold_process;
-grant insert on outbox to mailfold_process;
+-- Into the outbox nobody writes but the trigger of announcements, which numbers changes in the order of commits.
+grant insert on announcements to mailfold_process;
 
 grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
 grant select, insert, update on daily_totals to mailfold_prune;
 -- SELECT ... FOR UPDATE asks for the right to update some column: the one that says whether a row may be deleted.
-grant update (received_at) on email_events, message_status to mailfold_prune;
+grant update (received_at) on message_status to mailfold_prune;
 grant update (created_at) on webhook_inbox, dead_letters to mailfold_prune;
 grant update (published_at) on outbox to mailfold_prune;
 
 grant select on email_events to mailfold_sweep;
 grant select, insert, update on suppressions to mailfold_sweep;
-grant insert on outbox to mailfold_sweep;
+grant insert on announcements to mailfold_sweep;
 
 grant select, update (published_at) on outbox to mailfold_publish;
 
 -- No column that could name a recipient.
 grant select (source, type, bounce_class, received_at) on email_events to mailfold_watch;
-grant select (created_at) on dead_letters to mailfold_watch;
+grant select (kind, created_at) on dead_letters to mailfold_watch;
 
 -- What a person may do by hand; every change of theirs leaves a line that nobody here can take back.
 grant select on status_ranks, current_status, suppressed, daily_totals, schema_migrations, webhook_inbox to mailfold_operate;
 grant select, insert, update, delete on email_events, message_status, suppressions, dead_letters to mailfold_operate;
-grant select, insert, update on outbox, webhook_inbox to mailfold_operate;
+grant select, insert, update on webhook_inbox to mailfold_operate;
+grant select, update on outbox to mailfold_operate;
+grant insert on announcements to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
+
+-- What a person may do about tokens; the digests are no secret, but nobody else needs them.
+grant select, insert, update on api_tokens to mailfold_operate;
+
+-- Whoever asks over HTTP. GETs run read only on top of this; what may be changed is a stop by hand.
+grant select on
+    email_events, message_status, status_ranks, current_status, suppressions, suppressed, dead_letters, daily_totals,
+    schema_migrations, api_tokens
+to mailfold_query;
+grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on suppressions to mailfold_query;
+grant insert on outbox, audit_log to mailfold_query;
+grant update (last_used_at) on api_tokens to mailfold_query;
+grant execute on function erased_form(text), erased_forms(text[]) to mailfold_query;
 
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
@@ -70,3 +87,8 @@ alter role mailfold_operate set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_watch set statement_timeout = '20s';
 alter role mailfold_watch set lock_timeout = '2s';
 alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';
+alter role mailfold_query set statement_timeout = '5s';
+alter role mailfold_query set lock_timeout = '2s';
+alter role mailfold_query set idle_in_transaction_session_timeout = '10s';
+-- A page of a rare source and one of a common source are the same statement and need different plans.
+alter role mailfold_query set plan_cache_mode = 'force_custom_plan';

@@ -106,16 +106,19 @@ released as (
         end as because
 ),
 
--- Sorting takes in all rows first, so every number is drawn while its row is locked: publish relies on it.
 announced as (
-    insert into outbox (topic, key, body)
-    select
-        case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
-        address,
-        jsonb_build_object('address', address, 'scope', '', 'because', because)
+    insert into announcements (changes)
+    select jsonb_agg(
+        jsonb_build_object(
+            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'key', address,
+            'body', jsonb_build_object('address', address, 'scope', '', 'because', because)
+        )
+        order by address
+    )
     from (select * from stopped union all select * from released) as change
     where was_stopped <> is_stopped and cast(:publish as boolean)
-    order by address
+    having count(*) > 0
 )
 
 select (select count(*) from stopped) as stopped, (select count(*) from released) as released

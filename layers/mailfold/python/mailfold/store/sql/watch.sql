@@ -28,14 +28,25 @@ recent as (
 same_hours as (
     select
         e.source,
-        count(*) as week_events,
-        count(*) filter (where d.days = 7) as weekday_events
+        d.days,
+        count(*) as events
     from moments m
     cross join generate_series(1, 7) as d (days)
     join email_events e
         on e.received_at > m.hour_at - make_interval(hours => 24 * d.days)
         and e.received_at <= m.now_at - make_interval(hours => 24 * d.days)
-    group by e.source
+    group by e.source, d.days
+),
+
+usual as (
+    select
+        source,
+        cast(sum(events) as bigint) as week_events,
+        -- The fourth of seven; a day without events has no row here, and comes last.
+        (array_agg(events order by events desc))[4] as median_events,
+        cast(sum(events) filter (where days = 7) as bigint) as weekday_events
+    from same_hours
+    group by source
 )
 
 select
@@ -49,8 +60,9 @@ select
     coalesce(greatest(r.day_processed, r.day_settled), 0) as day_sends,
     coalesce(r.day_bounced, 0) as day_bounced,
     coalesce(r.day_complained, 0) as day_complained,
-    coalesce(h.week_events, 0) as week_events,
-    coalesce(h.weekday_events, 0) as weekday_events
+    coalesce(u.week_events, 0) as week_events,
+    coalesce(u.median_events, 0) as median_events,
+    coalesce(u.weekday_events, 0) as weekday_events
 from moments m
 cross join recent r
-full join same_hours h using (source)
+full join usual u using (source)

@@ -1,0 +1,183 @@
+"""mailfold dead-letters: what could not be folded, by the way in which it failed, and how it is folded again."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from cli import dead_letter_queue
+from cli.consent import add_redrive_options, confirmed
+from cli.errors import DONE, FOUND, CommandError
+from cli.pace import Pace, say, waiting_records
+from cli.place import Place
+from cli.show import as_json, fields, table
+from local.progress import Progress
+
+#: Letters of one transaction: each holds the rows of its events for some milliseconds.
+PAGE = 100
+RATE = 200
+
+GROUP_COLUMNS = {
+    "group": "group_id",
+    "source": "source",
+    "kind": "kind",
+    "letters": "letters",
+    "oldest": "oldest",
+    "newest": "newest",
+    "sample": "sample",
+    "reason": "reason",
+}
+LETTER_COLUMNS = {
+    "id": "dead_letter_id",
+    "group": "group_id",
+    "source": "source",
+    "kind": "kind",
+    "received": "received_at",
+    "reason": "reason",
+}
+LETTER_FIELDS = {
+    "id": "dead_letter_id",
+    "group": "group_id",
+    "source": "source",
+    "kind": "kind",
+    "reason": "reason",
+    "received": "received_at",
+    "dead since": "created_at",
+    "headers": "headers",
+    "raw": "raw",
+}
+#: What a letter becomes, in the words of the two tables before and after.
+RESULTS = {
+    "new": "folded, new",
+    "duplicate": "folded, known already",
+    "conflict": "folded, in conflict with a known content",
+}
+COUNTS = ("letters", *RESULTS, "left", "events")
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command and those below it."""
+    parser = commands.add_parser("dead-letters", help="what could not be folded, by reason; fold it again")
+    parser.set_defaults(run=show_groups)
+    below = parser.add_subparsers(metavar="COMMAND")
+    listed = below.add_parser("list", help="the newest, without their raw")
+    listed.add_argument("--group", default="", help="only those of one group")
+    listed.add_argument("--most", type=int, default=50, help="how many (50)")
+    listed.add_argument("--cursor", help="where the page before ended")
+    listed.set_defaults(run=show_list)
+    one = below.add_parser("show", help="one, whole, with the provider's own words")
+    one.add_argument("id", metavar="ID")
+    one.set_defaults(run=show_letter)
+    redrive = below.add_parser("redrive", help="fold again with today's code; without --apply only try it")
+    redrive.add_argument("ids", nargs="*", metavar="ID")
+    redrive.add_argument("--group", help="all of one group")
+    redrive.add_argument("--all", action="store_true", help="all there are")
+    add_redrive_options(redrive, rate=RATE)
+    redrive.set_defaults(run=redrive_letters)
+    dead_letter_queue.add_parsers(below)
+
+
+def show_groups(arguments: argparse.Namespace, place: Place) -> int:
+    """Show how many letters failed in which way."""
+    found = place.order("dead-letters.groups")
+    print(as_json(found) if arguments.json else table(found["groups"], GROUP_COLUMNS))
+    return DONE
+
+
+def show_list(arguments: argparse.Namespace, place: Place) -> int:
+    """Show a page of letters."""
+    found = place.order("dead-letters.list", group=arguments.group, most=arguments.most, cursor=arguments.cursor)
+    if arguments.json:
+        print(as_json(found))
+        return DONE
+    print(table(found["dead_letters"], LETTER_COLUMNS))
+    if found["cursor"]:
+        print(f"\nthere are more: --cursor '{found['cursor']}'")
+    return DONE
+
+
+def show_letter(arguments: argparse.Namespace, place: Place) -> int:
+    """Show one letter."""
+    found = place.order("dead-letters.show", id=arguments.id)
+    print(as_json(found) if arguments.json else fields(found, LETTER_FIELDS))
+    return DONE
+
+
+def redrive_letters(arguments: argparse.Namespace, place: Place) -> int:
+    """Try all letters first; then, if asked to, fold them for good. What is left over is told by the exit code."""
+    pace = Pace(rate=arguments.rate, backlog=lambda: waiting_records(place))
+    chosen = _chosen(arguments)
+    total = _count(place, chosen)
+    tried = _redrive(place, pace, chosen, total, apply=False)
+    if not arguments.json:
+        print(outcome_table(tried))
+    done = None
+    foldable = sum(tried[name] for name in RESULTS)
+    # What would only be left again is still given today's reason.
+    if arguments.apply and tried["letters"] and confirmed(arguments, f"fold {foldable} dead letters?"):
+        done = _redrive(place, pace, chosen, total, apply=True)
+        if not arguments.json:
+            print(f"\n{outcome_table(done)}")
+    if arguments.json:
+        print(as_json({"tried": tried, "done": done}))
+    elif not arguments.apply:
+        print("\nonly tried: --apply does it")
+    return FOUND if any((done or tried)[name] for name in ("conflict", "left")) else DONE
+
+
+def _chosen(arguments: argparse.Namespace) -> dict[str, Any]:
+    if sum((bool(arguments.ids), bool(arguments.group), arguments.all)) != 1:
+        raise CommandError("say which: one or more ids, --group, or --all")
+    if arguments.all:
+        return {"all": True}
+    return {"group": arguments.group} if arguments.group else {"ids": arguments.ids}
+
+
+def _count(place: Place, chosen: dict[str, Any]) -> int:
+    if "ids" in chosen:
+        return len(chosen["ids"])
+    groups = place.order("dead-letters.groups")["groups"]
+    return sum(group["letters"] for group in groups if chosen.get("group") in (None, group["group_id"]))
+
+
+def _redrive(place: Place, pace: Pace, chosen: dict[str, Any], total: int, *, apply: bool) -> dict[str, Any]:
+    progress = Progress("folding" if apply else "trying", total)
+    sums: Counter[str] = Counter()
+    reasons: Counter[tuple[str, str, str]] = Counter()
+    try:
+        for page in _pages(place, pace, chosen, apply=apply):
+            sums.update({name: page[name] for name in COUNTS})
+            for why in page["reasons"]:
+                reasons[why["source"] or "-", why["kind"], why["reason"]] += why["letters"]
+            progress.reach(sums["letters"])
+    except (CommandError, KeyboardInterrupt):
+        if apply:
+            say(f"stopped after {sums['letters']} letters; what is folded stays folded, and the rest is as it was")
+        raise
+    names = ("source", "kind", "reason")
+    left = [dict(zip(names, why, strict=True)) | {"letters": count} for why, count in reasons.most_common()]
+    return {name: sums[name] for name in COUNTS} | {"reasons": left}
+
+
+def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> Iterator[dict[str, Any]]:
+    """Order page by page; letters that come meanwhile are not meant."""
+    position: dict[str, Any] = {}
+    most = min(PAGE, pace.rate)
+    while True:
+        pace.take(most)
+        order = partial(place.order, "dead-letters.redrive", **chosen, **position, apply=apply, most=most)
+        page = pace.again(order)
+        if page["cursor"] is None:
+            return
+        yield page
+        position = {"cursor": page["cursor"], "until": page["until"]}
+
+
+def outcome_table(found: dict[str, Any]) -> str:
+    """Write what became of the letters, or would."""
+    rows = [{"letters": found[name], "outcome": words} for name, words in RESULTS.items() if found[name]]
+    rows += [{**why, "outcome": "left"} for why in found["reasons"]]
+    return table(
+        rows, {"letters": "letters", "outcome": "outcome", "source": "source", "kind": "kind", "reason": "reason"}
+    )

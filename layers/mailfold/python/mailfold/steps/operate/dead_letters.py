@@ -1,0 +1,172 @@
+"""Dead letters: shown by the way in which they failed, and folded again by today's code."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from mailfold.errors import Declined
+from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.office import Office
+from mailfold.steps.redrive import Outcome, redrive, rehearse
+from mailfold.steps.unit import UnitOfWork
+from mailfold.store import letters
+from mailfold.store.connection import Parameter, Transaction
+from mailfold.store.letters import Choice, Letter
+from mailfold.store.reading import read
+
+#: The most letters of one transaction: few enough that nobody waits long for a row that it holds.
+LARGEST_PAGE = 500
+#: The most records that are tried in one order; SQS hands out ten at a time.
+LARGEST_TRIAL = 10
+#: A reason may be a whole traceback; its last line is what tells.
+REASON_LENGTH = 200
+
+
+def groups(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return how many letters failed in which way, and one letter of each group."""
+    with office.database.transaction() as tx:
+        found = read(tx, "letters_groups", {})
+    return {"groups": found, "letters": sum(group["letters"] for group in found)}
+
+
+def list_letters(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return a page of the newest letters, without their raw, and where the next page begins."""
+    before, _, before_id = arguments.text("cursor", "").partition(" ")
+    most = arguments.number("most", 50, most=LARGEST_PAGE)
+    parameters: dict[str, Parameter] = {
+        "group_id": arguments.text("group", ""),
+        "before": _moment(before) if before else (office.now + timedelta(days=1)).isoformat(),
+        "before_id": before_id,
+        "most": most,
+    }
+    with office.database.transaction() as tx:
+        found = read(tx, "letters_list", parameters)
+    last = found[-1] if len(found) == most else None
+    return {"dead_letters": found, "cursor": last and f"{last['created_at']} {last['dead_letter_id']}"}
+
+
+def show(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return one letter, whole."""
+    with office.database.transaction() as tx:
+        found = read(tx, "letters_show", {"dead_letter_id": arguments.text("id")})
+    if not found:
+        raise Declined("there is no such dead letter")
+    return found[0]
+
+
+def redrive_letters(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Fold one page of letters again; unless `apply` is on, undo it and only tell what would become of them."""
+    choice = _choice(office, arguments)
+    apply = arguments.flag("apply")
+    most = arguments.number("most", 100, most=LARGEST_PAGE)
+    after_id = arguments.text("cursor", "")
+    with office.database.transaction(keep=apply) as tx:
+        ids = letters.next_ids(tx, choice, after_id=after_id, most=most)
+        outcomes = redrive(tx, _unit(office, publish=apply), letters.take(tx, ids))
+        if apply and outcomes:
+            _note(office, tx, choice, outcomes)
+    cursor = ids[-1] if ids else None
+    return {"applied": apply, **_summary(outcomes), "cursor": cursor, "until": choice.until.isoformat()}
+
+
+def try_records(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Tell for each body of a record what today's process would make of it; nothing is written."""
+    bodies = arguments.texts("bodies")
+    if len(bodies) > LARGEST_TRIAL:
+        raise Declined(f"bodies must be at most {LARGEST_TRIAL}")
+    with office.database.transaction(keep=False) as tx:
+        outcomes = rehearse(tx, _unit(office, publish=False), _as_letters(bodies, office.now))
+    told = {outcome.letter.dead_letter_id: _told(outcome) for outcome in outcomes}
+    return {"records": [told[str(index)] for index in range(len(bodies))]}
+
+
+def _as_letters(bodies: Iterable[str], now: datetime) -> list[Letter]:
+    return [
+        Letter(
+            dead_letter_id=str(index),
+            kind="record",
+            reason="",
+            source=None,
+            provider=None,
+            claim_key=None,
+            headers={},
+            raw=body,
+            received_at=now,
+        )
+        for index, body in enumerate(bodies)
+    ]
+
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    kind, reason = outcome.why if outcome.result == "left" else ("", "")
+    events = {name: getattr(outcome.counts, name) for name in ("new", "duplicate", "conflict", "dead")}
+    return {
+        "result": outcome.result,
+        "source": outcome.source,
+        "kind": kind,
+        "reason": _shortened(reason),
+        "events": events,
+    }
+
+
+def _choice(office: Office, arguments: Arguments) -> Choice:
+    ids, group_id = arguments.texts("ids"), arguments.text("group", "")
+    if sum((bool(ids), bool(group_id), arguments.flag("all"))) != 1:
+        raise Declined("say which dead letters: ids, a group, or all")
+    if len(ids) > LARGEST_PAGE:
+        raise Declined(f"ids must be at most {LARGEST_PAGE}")
+    return Choice(dead_letter_ids=ids, group_id=group_id, until=arguments.moment("until") or office.now)
+
+
+def _unit(office: Office, *, publish: bool) -> UnitOfWork:
+    return UnitOfWork(
+        database=office.database,
+        sources=office.sources,
+        topics=office.topics,
+        # Even what is rolled back draws numbers of the outbox.
+        publish=office.publish and publish,
+        remaining_ms=office.remaining_ms,
+    )
+
+
+def _note(office: Office, tx: Transaction, choice: Choice, outcomes: Sequence[Outcome]) -> None:
+    results = Counter(outcome.result for outcome in outcomes)
+    office.note(
+        tx,
+        "dead-letters.redrive",
+        group=choice.group_id or None,
+        letters=len(outcomes),
+        folded=len(outcomes) - results["left"],
+        left=results["left"],
+    )
+
+
+def _summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    results = Counter(outcome.result for outcome in outcomes)
+    reasons = Counter(
+        (outcome.source, outcome.why[0], _shortened(outcome.why[1])) for outcome in outcomes if outcome.result == "left"
+    )
+    return {
+        "letters": len(outcomes),
+        "new": results["new"],
+        "duplicate": results["duplicate"],
+        "conflict": results["conflict"],
+        "left": results["left"],
+        "events": sum(outcome.counts.new for outcome in outcomes),
+        "reasons": [
+            {"source": source, "kind": kind, "reason": reason, "letters": count}
+            for (source, kind, reason), count in reasons.most_common()
+        ],
+    }
+
+
+def _shortened(reason: str) -> str:
+    return reason.strip().rpartition("\n")[2][:REASON_LENGTH]
+
+
+def _moment(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).isoformat()
+    except ValueError:
+        raise Declined("cursor must be one that an earlier page ended with") from None

@@ -1,0 +1,74 @@
+"""What doctor asks of the database: how it is, whether a probe has arrived, and to take the probe out again."""
+
+import re
+from typing import Any
+
+from mailfold.errors import Declined
+from mailfold.jsontext import dumps
+from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.office import Office
+from mailfold.store.migrate import migrations
+from mailfold.store.reading import read
+from mailfold.store.rights import deviations
+
+#: To whom every probe was delivered: nobody can ever have this address (RFC 2606).
+PROBE_ADDRESS = "doctor@mailfold.invalid"
+#: What the raw of a probe holds, and nothing else does.
+MARKER = re.compile(r"doctor-[0-9a-f]{32}")
+
+
+def show_sources(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return the configured sources as the functions know them."""
+    return {
+        "sources": {name: {**source.options, "provider": source.provider} for name, source in office.sources.items()}
+    }
+
+
+def show_store(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return how the database is, and where it is not as this version of the package needs it."""
+    with office.database.transaction() as tx:
+        [facts] = read(tx, "doctor_store", {})
+        roles = deviations(tx)
+        sources = read(tx, "doctor_sources", {"sources": dumps(sorted(office.sources))})
+    return {
+        **facts,
+        "migrations": _compared(facts["migrations"]),
+        "roles": roles,
+        "sources": {row["source"]: row["last_at"] for row in sources},
+        "publish": office.publish,
+        "retention_days": office.retention["events"],
+    }
+
+
+def _compared(applied: dict[str, str]) -> dict[str, list[str]]:
+    """Hold what was applied against the files of this package."""
+    ours = {str(migration.version): migration for migration in migrations()}
+    return {
+        "missing": [each.name for version, each in ours.items() if version not in applied],
+        "edited": [each.name for version, each in ours.items() if applied.get(version, each.digest) != each.digest],
+        "unknown": sorted(applied.keys() - ours.keys(), key=int),
+    }
+
+
+def find_probes(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Return the probes that have become rows."""
+    with office.database.transaction() as tx:
+        found = read(tx, "doctor_probe_find", {"markers": dumps(_markers(arguments)), "address": PROBE_ADDRESS})
+    return {"probes": found}
+
+
+def remove_probes(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Take the probes out again; nothing that was delivered to anybody else can be meant."""
+    with office.database.transaction() as tx:
+        markers = dumps(_markers(arguments))
+        [[removed]] = tx.run("doctor_probe_remove", {"markers": markers, "address": PROBE_ADDRESS})
+        if removed:
+            office.note(tx, "doctor.probe.remove", probes=removed)
+    return {"removed": removed}
+
+
+def _markers(arguments: Arguments) -> list[str]:
+    markers = arguments.texts("markers")
+    if not all(MARKER.fullmatch(marker) for marker in markers):
+        raise Declined("markers must be those of probes")
+    return markers

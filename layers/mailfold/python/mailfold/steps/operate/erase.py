@@ -1,0 +1,169 @@
+"""Erase a person: the address makes room for its erased form, everywhere, and whatever it decided stays decided."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mailfold.errors import Declined
+from mailfold.jsontext import dumps
+from mailfold.redaction import Redaction
+from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.office import Office
+from mailfold.store.connection import Transaction
+
+#: How long one order goes on before it says where the next one begins; a page more must fit into its function's time.
+WORK_MS = 15_000
+TIME_GUARD_MS = 30_000
+#: A row that changes while it is looked at is looked at again.
+ATTEMPTS = 3
+#: Of each table: rows looked at, rows that name the address, rows that hold a longer one with it inside, rows changed.
+COUNTS = ("looked_at", "found", "similar", "changed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """A table that may name a person."""
+
+    table: str
+    #: How its statements are called.
+    name: str
+    #: Before the first row of it.
+    start: dict[str, Any]
+    page_rows: int
+    #: Write the rows; return how many. None where nobody may change what is written.
+    write: Callable[[Transaction, str], int] | None
+
+
+def _writer(name: str) -> Callable[[Transaction, str], int]:
+    def write(tx: Transaction, rows: str) -> int:
+        [[written]] = tx.run(f"erase_write_{name}", {"rows": rows})
+        return int(written)
+
+    return write
+
+
+def _write_suppressions(tx: Transaction, rows: str) -> int:
+    [[written]] = tx.run("erase_write_suppressions", {"rows": rows})
+    tx.run("erase_move_suppressions", {"rows": dumps(written)})
+    return len(written)
+
+
+#: Every table with a text that may come from outside; a test finds whatever is missing here.
+GROUNDS = (
+    # First, and each row at once: there is no moment without the stop.
+    Ground(
+        table="suppressions",
+        name="suppressions",
+        start={"address": "", "scope": ""},
+        page_rows=20_000,
+        write=_write_suppressions,
+    ),
+    Ground(
+        table="message_status",
+        name="statuses",
+        start={"message_id": "", "recipient": "", "type": "", "bounce_class": ""},
+        page_rows=20_000,
+        write=_writer("statuses"),
+    ),
+    Ground(
+        table="email_events",
+        name="events",
+        start={"received_at": "-infinity", "event_id": ""},
+        page_rows=2_000,
+        write=_writer("events"),
+    ),
+    # A letter may be as large as a queue record.
+    Ground(
+        table="dead_letters",
+        name="letters",
+        start={"dead_letter_id": ""},
+        page_rows=200,
+        write=_writer("letters"),
+    ),
+    Ground(table="outbox", name="outbox", start={"outbox_id": -1}, page_rows=10_000, write=_writer("outbox")),
+    Ground(table="webhook_inbox", name="claims", start={"claim_key": ""}, page_rows=20_000, write=_writer("claims")),
+    # Holds no address by the way it is written; that this is so is looked at all the same.
+    Ground(table="audit_log", name="audit", start={"audit_id": -1}, page_rows=20_000, write=None),
+)
+#: Tables whose texts are our own words.
+WITHOUT_PERSONS = {"daily_totals", "status_ranks", "schema_migrations", "erasure_key"}
+
+
+def erase(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Erase an address as far as the time allows; the answer says where to go on."""
+    return _work(office, arguments, apply=True)
+
+
+def verify(office: Office, arguments: Arguments) -> dict[str, Any]:
+    """Count the rows that name an address as far as the time allows, and change nothing."""
+    return _work(office, arguments, apply=False)
+
+
+def _work(office: Office, arguments: Arguments, *, apply: bool) -> dict[str, Any]:
+    address, place, after = arguments.address(), *_cursor(arguments.value("after"))
+    if "@" not in address:
+        raise Declined("address must be the address itself, not its erased form")
+    begins = arguments.value("after") is None
+    with office.database.transaction() as tx:
+        [[form]] = tx.run("erase_form", {"address": address})
+        [[rows]] = tx.run("erase_rows", {"tables": dumps([ground.table for ground in GROUNDS])})
+        if apply and begins:
+            office.note(tx, "erase", address=address)
+    redaction = Redaction(address, form)
+    tables: dict[str, dict[str, int]] = {}
+    enough_ms = office.remaining_ms() - WORK_MS
+    ended = False
+    while not ended:
+        ground = GROUNDS[place]
+        after = _page(office, ground, after or ground.start, redaction, tables, apply=apply)
+        place += after is None
+        ended = place == len(GROUNDS)
+        if office.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
+            break
+    return {
+        "erased_form": form,
+        "rows": rows,
+        "tables": tables,
+        "next": None if ended else {"table": GROUNDS[place].table, "after": after},
+    }
+
+
+def _page(
+    office: Office,
+    ground: Ground,
+    after: dict[str, Any],
+    redaction: Redaction,
+    tables: dict[str, dict[str, int]],
+    *,
+    apply: bool,
+) -> dict[str, Any] | None:
+    """Work on one page in one transaction; return where the next begins, None after the last."""
+    asked: dict[str, str | int] = {"after": dumps(after), "page": ground.page_rows, "pattern": redaction.pattern}
+    for _ in range(ATTEMPTS):
+        with office.database.transaction() as tx:
+            [[looked_at, last, found]] = tx.run(f"erase_find_{ground.name}", asked)
+            rows = [(row, redacted) for row in found if (redacted := redaction.redact(row)) != row]
+            changed = ground.write(tx, _pairs(rows)) if apply and rows and ground.write else 0
+        counts = tables.setdefault(ground.table, dict.fromkeys(COUNTS, 0))
+        counts["changed"] += changed
+        if not apply or changed == len(rows) or ground.write is None:
+            break
+    counts["looked_at"] += looked_at
+    counts["found"] += len(rows)
+    counts["similar"] += len(found) - len(rows)
+    return last if looked_at == ground.page_rows else None
+
+
+def _pairs(rows: Sequence[tuple[str, str]]) -> str:
+    """Put rows together as text: numbers that Python would round stay what they are."""
+    return "[" + ",".join(f'{{"was":{was},"becomes":{becomes}}}' for was, becomes in rows) + "]"
+
+
+def _cursor(value: Any) -> tuple[int, dict[str, Any] | None]:
+    if value is None:
+        return 0, None
+    places = {ground.table: place for place, ground in enumerate(GROUNDS)}
+    if not isinstance(value, dict) or value.get("table") not in places:
+        raise Declined("after must be what the page before called next")
+    after = value.get("after")
+    return places[value["table"]], after if isinstance(after, dict) else None

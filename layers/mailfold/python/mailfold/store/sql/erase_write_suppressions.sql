@@ -1,0 +1,20 @@
+-- erase_write_suppressions: take an address out of the evidence, unless a row has changed since it was read.
+with given as (
+    select r.was, n.*
+    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
+    cross join lateral jsonb_populate_record(cast(null as suppressions), r.becomes) as n
+),
+
+written as (
+    update suppressions s
+    set
+        (first_stop_event_id, first_stop, last_stop_event_id, last_stop, last_lift_event_id, last_lift) = (
+            g.first_stop_event_id, g.first_stop, g.last_stop_event_id, g.last_stop, g.last_lift_event_id, g.last_lift
+        ),
+        (soft_stop, manual_reason) = (g.soft_stop, g.manual_reason)
+    from given g
+    where s.address = g.was ->> 'address' and s.scope = g.was ->> 'scope' and to_jsonb(s) - 'manual_by' = g.was
+    returning s.address, s.scope, g.address as new_address, g.scope as new_scope
+)
+
+select coalesce(jsonb_agg(to_jsonb(written)), '[]') from written

@@ -1,0 +1,67 @@
+"""Dead letters and dead records on the running stack: back to where they belong, exactly once, live traffic first."""
+
+import json
+import subprocess
+from typing import Any
+
+import pg8000.native
+
+from local.aws import client
+from local.options import ROOT
+from local.samples import sampler
+from local.state import Stack
+from tests.e2e.support import LocalRun, await_that
+from tests.support.records import envelope, raw
+
+
+def mailfold(running: LocalRun, *words: str) -> tuple[int, Any]:
+    command = [ROOT / "bin/mailfold", "--local", *words, "--json"]
+    done = subprocess.run(command, env=running.environment, stdout=subprocess.PIPE, text=True, timeout=100)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_broken_adapter_costs_nothing_but_time(running: LocalRun) -> None:
+    status, words = running.call("local.redrive_drill", "--events", "300", "--calm", "3", "--json")
+
+    outcome = json.loads(words.splitlines()[-1])
+    assert (outcome["while_broken"]["tried"]["left"], outcome["when_mended"]["done"]["new"]) == (300, 300)
+    for line in outcome["lines"]:
+        assert (line["lost"], line["doubled"], line["dead"]) == (0, 0, 0)
+    assert outcome["delay_seconds"] <= 1
+    assert (status, outcome["clean"]) == (0, True)
+
+
+def test_dead_records_go_back_onto_the_queue(
+    running: LocalRun, stack: Stack, database: pg8000.native.Connection
+) -> None:
+    sqs = client("sqs", stack.aws_endpoint)
+    good = envelope(raw("redriven"), source="main").replace('"source":"main"', '"source":"sesmetric"')
+    for body in (good, "hello"):
+        sqs.send_message(QueueUrl=stack.dlq_url, MessageBody=body)
+    [topic_queue] = [url for url in sqs.list_queues()["QueueUrls"] if "FeedbackDeadLetters" in url]
+    record = sampler("ses").SAMPLES["Delivery"]
+    notification = {
+        "Type": "Notification",
+        "MessageId": "n1",
+        "TopicArn": stack.topic_arn,
+        "Message": json.dumps(record),
+    }
+    sqs.send_message(QueueUrl=topic_queue, MessageBody=json.dumps(notification))
+
+    listed = mailfold(running, "dead-letters", "queue")
+    moved = mailfold(running, "dead-letters", "queue", "redrive", "--apply", "--yes")
+
+    assert listed[0] == 0
+    assert listed[1]["outcomes"] == {"would be sent": 2, "left": 1}
+    assert moved[0] == 1
+    assert moved[1]["done"]["outcomes"] == {"sent": 2, "left": 1}
+    await_that(lambda: database.run("select from email_events where event_id = 'sesmetric:redriven'"))
+    await_that(lambda: database.run("select from webhook_inbox where claim_key = 'ses:sns:n1'"))
+    assert waiting(sqs, stack.dlq_url) == 1
+    assert waiting(sqs, topic_queue) == 0
+    sqs.purge_queue(QueueUrl=stack.dlq_url)
+
+
+def waiting(sqs: Any, url: str) -> int:
+    name = "ApproximateNumberOfMessages"
+    return int(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
