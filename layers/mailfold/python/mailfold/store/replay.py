@@ -25,8 +25,6 @@ COLUMNS = (
     "blames_message",
 )
 
-#: Whoever waits longer than this for a live batch gives way, well before Postgres looks for a deadlock (1 s).
-GIVE_WAY = "set local lock_timeout = '500ms'"
 #: An argument that selects nothing must not keep the others from their index.
 PLAN_ANEW = "set local plan_cache_mode = force_custom_plan"
 

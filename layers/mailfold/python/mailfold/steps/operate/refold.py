@@ -15,13 +15,16 @@ from mailfold.steps.operate.office import Office
 from mailfold.steps.operate.replay import Undone, cursor_parameters, giving_way, read_cursor
 from mailfold.store.connection import Transaction
 from mailfold.store.reading import read
-from mailfold.store.replay import GIVE_WAY, PLAN_ANEW, Row, write_readings
+from mailfold.store.replay import PLAN_ANEW, Row, write_readings
 
 #: Small, because a page holds the rows of its addresses until it is undone.
 PAGE_ADDRESSES = 100
 LARGEST_PAGE = 500
 #: What cdk.json allows.
 LEAST_LIMIT, MOST_LIMIT = 2, 100
+#: The sweep takes up addresses that replay's statements did not, after those that they did: whoever only asks gives way
+#: to a live batch before Postgres looks for a deadlock (1 s).
+GIVE_WAY = "set local lock_timeout = '500ms'"
 CLASSES = {"hard": BounceClass.HARD, "soft": BounceClass.SOFT}
 
 # https://www.rfc-editor.org/rfc/rfc3463#section-2

@@ -14,14 +14,14 @@ from mailfold.steps.operate.office import Office
 from mailfold.steps.operate.rereading import ERASED_REASON, Rereading, differing, reread
 from mailfold.store.connection import Transaction
 from mailfold.store.reading import read
-from mailfold.store.replay import GIVE_WAY, PLAN_ANEW, Row, Written, write_readings
+from mailfold.store.replay import PLAN_ANEW, Row, Written, write_readings
 
 PAGE_ROWS = 500
 LARGEST_PAGE = 2_000
 #: Events of the addresses of a page that are read beside it; an address with more is told of in parts.
 NEIGHBOURS = 5_000
-#: How often a page gives way to live traffic before the order does.
-TRIES = 5
+#: How often a page is tried that live traffic keeps from its rows for longer than the role may wait (roles.sql).
+TRIES = 3
 #: Statuses and addresses that a page names; what it counts is all of them.
 NAMED = 200
 
@@ -80,7 +80,7 @@ def giving_way(page: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _replay_page(office: Office, selection: Selection, *, most: int, apply: bool) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     with contextlib.suppress(Undone), office.database.transaction() as tx:
-        tx.execute(f"{GIVE_WAY}; {PLAN_ANEW}")
+        tx.execute(PLAN_ANEW)
         own, rows, found = _read_page(office, tx, selection, most)
         written = write_readings(tx, list(found.readings.values()), publish=office.publish)
         answer = _answer(selection, own, rows, found, written, apply=apply)

@@ -139,6 +139,8 @@ decided as (
         last_stop_at, stop_ids[cardinality(stop_ids)], stops[cardinality(stops)],
         last_lift_at, lift_ids[cardinality(lift_ids)], lifts[cardinality(lifts)]
     from decisions
+    -- Statuses are written first, whatever the plan: whoever else takes both, such as replay, takes them in this order.
+    where (select count(*) from statuses) is not null
     order by address collate "C", scope collate "C"
     on conflict (address, scope) do update set
         (first_stop_at, first_stop_event_id, first_stop) = (

@@ -68,17 +68,21 @@ moved as (
 ),
 
 announced as (
-    insert into outbox (topic, key, body)
-    select
-        'status_changed',
-        message_id,
+    insert into announcements (changes)
+    select jsonb_agg(
         jsonb_build_object(
-            'message_id', message_id, 'recipient', recipient, 'type', type,
-            'bounce_class', nullif(bounce_class, ''), 'occurred_at', first_at
+            'topic', 'status_changed',
+            'key', message_id,
+            'body', jsonb_build_object(
+                'message_id', message_id, 'recipient', recipient, 'type', type,
+                'bounce_class', nullif(bounce_class, ''), 'occurred_at', first_at
+            )
         )
+        order by message_id, first_at, recipient, type, bounce_class
+    )
     from settled
     where is_new and first_at is not null and cast(:publish as boolean)
-    order by message_id, first_at
+    having count(*) > 0
 )
 
 select jsonb_build_object(

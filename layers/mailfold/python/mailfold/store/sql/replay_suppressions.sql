@@ -98,18 +98,22 @@ changed as (
 ),
 
 announced as (
-    insert into outbox (topic, key, body)
-    select
-        case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
-        address,
+    insert into announcements (changes)
+    select jsonb_agg(
         jsonb_build_object(
-            'address', address, 'scope', scope,
-            -- No event lifts what is released because a stop is read otherwise now.
-            'because', coalesce(because, jsonb_build_object('type', 'refolded', 'occurred_at', now()))
+            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'key', address,
+            'body', jsonb_build_object(
+                'address', address, 'scope', scope,
+                -- No event lifts what is released because a stop is read otherwise now.
+                'because', coalesce(because, jsonb_build_object('type', 'refolded', 'occurred_at', now()))
+            )
         )
+        order by address, scope
+    )
     from changed
     where cast(:publish as boolean)
-    order by address, scope
+    having count(*) > 0
 )
 
 select jsonb_build_object('address', address, 'scope', scope, 'stopped', is_stopped)

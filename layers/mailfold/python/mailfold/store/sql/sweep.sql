@@ -1,18 +1,27 @@
 -- sweep: stop the addresses whose soft bounces in a row have reached the limit, and release those delivered to since.
 -- A function of the store alone: in whatever order the events came, the same rows result.
 -- With addresses, of these only; null means all of them.
-with engaged as (
-    select recipient, max(occurred_at) as delivered_at
+with bounces as (
+    select recipient, event_id, occurred_at
     from email_events
-    where type in ('delivered', 'opened', 'clicked')
+    where type = 'bounced' and bounce_class = 'soft' and not blames_message and recipient is not null
       and (cast(:addresses as jsonb) = 'null' or recipient = any(array(
           select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
       )))
+),
+
+engaged as (
+    select recipient, max(occurred_at) as delivered_at
+    from email_events
+    where type in ('delivered', 'opened', 'clicked')
       and recipient in (
-          select recipient from email_events
-          where type = 'bounced' and bounce_class = 'soft' and not blames_message and recipient is not null
+          select recipient from bounces
           union
-          select address from suppressions where soft_stop_at is not null
+          select address collate "default" from suppressions
+          where soft_stop_at is not null
+            and (cast(:addresses as jsonb) = 'null' or address = any(array(
+                select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
+            )))
       )
     group by recipient
 ),
@@ -22,13 +31,9 @@ runs as (
         b.recipient as address,
         array_agg(b.event_id order by b.occurred_at, b.event_id collate "C") as event_ids,
         array_agg(b.occurred_at order by b.occurred_at, b.event_id collate "C") as times
-    from email_events b
+    from bounces b
     left join engaged e using (recipient)
-    where b.type = 'bounced' and b.bounce_class = 'soft' and not b.blames_message and b.recipient is not null
-      and (cast(:addresses as jsonb) = 'null' or b.recipient = any(array(
-          select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
-      )))
-      and b.occurred_at > coalesce(e.delivered_at, '-infinity')
+    where b.occurred_at > coalesce(e.delivered_at, '-infinity')
     group by b.recipient
 ),
 
