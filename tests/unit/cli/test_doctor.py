@@ -336,8 +336,27 @@ def test_a_probe_that_is_refused_or_lost_is_found_and_always_removed(monkeypatch
     refused, lost = findings(probe.check_probe(exam)), findings(probe.check_probe(exam))
 
     assert refused == ["the signed probe of main is answered 401"]
-    assert lost == ["the probe of main was accepted, but is no row after 0 s"]
+    assert lost == ["accepted, but no row after 0 s: the probe of main"]
     assert [len(markers) for markers in removed] == [1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"http": True}])
+def test_a_source_that_the_topic_feeds_is_probed_there(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    exam = probed({"provider": "ses", **settings}, "arn:aws:sns:eu-west-1:111122223333:topic")
+    monkeypatch.setitem(OUTPUTS, "TopicArn", "arn:topic")
+    monkeypatch.setattr(probe, "WAIT_SECONDS", 0)
+    published: list[str] = []
+    monkeypatch.setattr(exam, "ask", lambda *_, Message, **__: published.append(Message) or {})  # noqa: N803
+
+    assert findings(probe.check_probe(exam)) == ["accepted, but no row after 0 s: the probe of main"]
+
+    [message] = published
+    assert json.loads(message)["eventType"] == "Delivery"
+    monkeypatch.setattr(exam, "ask", lambda *_, **__: None)
+    said = list(probe.check_probe(exam))
+    assert [each.why for each in said if isinstance(each, Skipped)] == ["main: the topic is not there"]
 
 
 @pytest.mark.parametrize(
