@@ -7,14 +7,20 @@ from cli.errors import DONE
 from cli.place import Place
 from cli.show import as_json, table
 
-EVENT_COLUMNS = {
-    "time": "occurred_at",
-    "type": "type",
-    "class": "bounce_class",
-    "recipient": "recipient",
-    "source": "source",
-    "reason": "reason",
-}
+
+def _event_columns(heading: str, name: str) -> dict[str, str]:
+    return {
+        "time": "occurred_at",
+        "type": "type",
+        "class": "bounce_class",
+        heading: name,
+        "source": "source",
+        "reason": "reason",
+    }
+
+
+OF_MESSAGE = _event_columns("recipient", "recipient")
+OF_ADDRESS = _event_columns("message", "message_id")
 
 
 def add_parsers(commands: Any) -> None:
@@ -40,7 +46,7 @@ def show_status(arguments: argparse.Namespace, place: Place) -> int:
     columns = {"recipient": "recipient", "status": "type", "class": "bounce_class", "since": "first_at"}
     print(table(found["recipients"], columns))
     print()
-    print(table(found["events"], EVENT_COLUMNS))
+    print(table(found["events"], OF_MESSAGE))
     return DONE
 
 
@@ -54,7 +60,7 @@ def show_recipient(arguments: argparse.Namespace, place: Place) -> int:
     columns = {"scope": "scope", "stopped": "stopped", "first stop": "first_stop_at", "last stop": "last_stop_at"}
     print(table(found["suppressions"], columns) if found["suppressions"] else "was never stopped")
     print()
-    print(table(found["events"], {**EVENT_COLUMNS, "recipient": "message_id"}))
+    print(table(found["events"], OF_ADDRESS))
     return DONE
 
 

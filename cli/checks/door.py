@@ -10,7 +10,8 @@ from cli.secrets import takes_requests
 from cli.vault import Vault
 from mailfold.providers import REGISTRY
 
-TIMEOUT_SECONDS = 15
+#: No longer than API Gateway itself waits.
+TIMEOUT_SECONDS = 30
 
 
 def call(url: str, method: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> int:

@@ -1,0 +1,176 @@
+"""The misconfigurations that doctor must find, what it says of each, and how it is mended."""
+
+import json
+
+from tests.e2e.planting import (
+    Plant,
+    admitting_everybody,
+    destination,
+    left_over,
+    queue,
+    secrets,
+    sql,
+    subscription,
+    told_otherwise,
+    unmapped,
+    unscheduled,
+    unsubscribed,
+)
+
+EVERY_TYPE = "BOUNCE,CLICK,COMPLAINT,DELIVERY,DELIVERY_DELAY,OPEN,REJECT,RENDERING_FAILURE,SEND,SUBSCRIPTION"
+PUBLISH_ALL = (
+    "aws sesv2 update-configuration-set-event-destination --configuration-set-name … --event-destination-name … "
+    f"--event-destination 'Enabled=true,SnsDestination={{TopicArn=…}},MatchingEventTypes=[{EVERY_TYPE}]'"
+)
+SUBSCRIPTION = "aws sns set-subscription-attributes --subscription-arn … --attribute-name"
+QUEUE = "aws sqs set-queue-attributes --queue-url … --attributes"
+REDRIVE = r"""'{"RedrivePolicy": "{\"deadLetterTargetArn\": \"…\", \"maxReceiveCount\": 40}"}'"""
+MIGRATE = "aws lambda invoke --function-name … /dev/stdout"
+
+PLANTS = (
+    Plant(
+        name="a source without a secret",
+        says="sesmetric has no secret",
+        mend="bin/mailfold secrets set sesmetric",
+        planted=secrets(lambda held: {name: held[name] for name in held if name != "sesmetric"}),
+    ),
+    Plant(
+        name="a secret that is no list",
+        says="the secret of mailgun is not a list of texts",
+        mend="bin/mailfold secrets set mailgun",
+        planted=secrets(lambda held: {**held, "mailgun": held["mailgun"][0]}),
+    ),
+    Plant(
+        name="a secret of another provider",
+        says="a secret of sendgrid is no public key of SendGrid's signed event webhook, nor a credential",
+        mend="take the right one from the provider: bin/mailfold secrets set sendgrid",
+        planted=secrets(lambda held: {**held, "sendgrid": held["mailgun"]}),
+    ),
+    Plant(
+        name="three secrets at once",
+        says="mailtrap has 3 secrets, and each of them opens the door",
+        mend="bin/mailfold secrets rotate mailtrap --finish",
+        planted=secrets(lambda held: {**held, "mailtrap": [*held["mailtrap"], "older-secret", "oldest-secret"]}),
+    ),
+    Plant(
+        name="an entry of nobody",
+        says="the secret has an entry sendgird, which is no source",
+        mend="bin/mailfold secrets remove sendgird",
+        planted=secrets(lambda held: {**held, "sendgird": held["sendgrid"]}),
+    ),
+    Plant(
+        name="no subscription",
+        says="the topic is not subscribed to the queue",
+        mend="aws sns subscribe --topic-arn … --protocol sqs --notification-endpoint …",
+        planted=unsubscribed,
+    ),
+    Plant(
+        name="raw delivery",
+        says="raw delivery is on, so that nobody can tell which topic a notification comes from",
+        mend=f"{SUBSCRIPTION} RawMessageDelivery --attribute-value false",
+        planted=subscription("RawMessageDelivery", "true"),
+    ),
+    Plant(
+        name="a subscription without a dead-letter queue",
+        says="the subscription has no dead-letter queue",
+        mend=f"""{SUBSCRIPTION} RedrivePolicy --attribute-value '{{"deadLetterTargetArn": "…"}}'""",
+        planted=subscription("RedrivePolicy", "{}"),
+    ),
+    Plant(
+        name="a queue that believes everybody",
+        says="the queue's policy lets in others than the topic, and they are believed",
+        mend="put back the policy of the template; both are shown by "
+        "aws cloudformation detect-stack-drift --stack-name Mailfold",
+        planted=queue("Policy", admitting_everybody),
+    ),
+    Plant(
+        name="an event type that SES does not publish",
+        says="the configuration set does not publish COMPLAINT",
+        mend=PUBLISH_ALL,
+        planted=destination(
+            lambda it: {"MatchingEventTypes": [t for t in it["MatchingEventTypes"] if t != "COMPLAINT"]}
+        ),
+    ),
+    Plant(
+        name="a disabled event destination",
+        says="the event destination of the configuration set is disabled",
+        mend=PUBLISH_ALL,
+        planted=destination(lambda _: {"Enabled": False}),
+    ),
+    Plant(
+        name="a queue without a dead-letter queue",
+        says="the queue has no dead-letter queue",
+        mend=f"{QUEUE} {REDRIVE}",
+        planted=queue("RedrivePolicy", lambda *_: ""),
+    ),
+    Plant(
+        name="too few receives",
+        says="a record leaves the queue after 3 receives, not after 40",
+        mend=f"{QUEUE} {REDRIVE}",
+        planted=queue("RedrivePolicy", lambda old, _: json.dumps({**json.loads(old), "maxReceiveCount": 3})),
+    ),
+    Plant(
+        name="records that come back too early",
+        says="a record is hidden for 2 s, but its reader needs 10",
+        mend=f"{QUEUE} VisibilityTimeout=10",
+        planted=queue("VisibilityTimeout", lambda *_: "2"),
+    ),
+    Plant(
+        name="something in a dead-letter queue",
+        says="the dead-letter queue of prune holds 1 record",
+        mend="aws sqs receive-message --queue-url … tells why; then aws sqs purge-queue",
+        planted=left_over,
+    ),
+    Plant(
+        name="a disabled mapping",
+        says="nothing reads the queue: its mapping to process is disabled",
+        mend="aws lambda update-event-source-mapping --uuid … --enabled",
+        planted=unmapped,
+    ),
+    Plant(
+        name="functions that are told different sources",
+        says="watch is told another SOURCES than the template says",
+        mend="put it back in the environment: aws lambda update-function-configuration --function-name …",
+        planted=told_otherwise,
+    ),
+    Plant(
+        name="a disabled schedule",
+        says="nothing calls prune: its schedule is disabled",
+        mend="enable it, its other settings as they are: aws scheduler update-schedule --name …",
+        planted=unscheduled,
+    ),
+    Plant(
+        name="a migration that is missing",
+        says="the migration 0002_soft_and_manual_stops.sql is not applied",
+        mend=MIGRATE,
+        planted=sql(
+            "create table lost as select * from schema_migrations where version = 2;"
+            "delete from schema_migrations where version = 2",
+            "insert into schema_migrations select * from lost; drop table lost",
+        ),
+    ),
+    Plant(
+        name="a role that lost a right",
+        says="mailfold_process may not insert on dead_letters",
+        mend=MIGRATE,
+        planted=sql(
+            "revoke insert on dead_letters from mailfold_process", "grant insert on dead_letters to mailfold_process"
+        ),
+    ),
+    Plant(
+        name="a role that may too much",
+        says="mailfold_process may delete on suppressions, which its step does not need",
+        mend="as mailfold_owner: revoke delete on suppressions from mailfold_process",
+        planted=sql(
+            "grant delete on suppressions to mailfold_process", "revoke delete on suppressions from mailfold_process"
+        ),
+    ),
+    Plant(
+        name="a role without its limit",
+        says="mailfold_prune has no lock_timeout of 2s",
+        mend=MIGRATE,
+        planted=sql(
+            "alter role mailfold_prune reset lock_timeout", "alter role mailfold_prune set lock_timeout = '2s'"
+        ),
+    ),
+)
