@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from cli.ask import confirm
@@ -27,15 +26,14 @@ def erase(arguments: argparse.Namespace, place: Place) -> int:
     """Count the rows that name an address, erase it from them, and count again."""
     address = arguments.address.strip().lower()
     stops = _stops(place, address)
-    found = _pass(place, "erase.verify", address, "counting")
-    if not arguments.apply:
-        return _report(arguments, {"applied": False, "tables": _rows(found, None, None), "stops_before": stops})
-    if not arguments.yes:
-        _show(_rows(found, None, None))
+    if not (arguments.apply and arguments.yes):
+        counted = _rows(_pass(place, "erase.verify", address, "counting"))
+        if not arguments.apply:
+            return _report(arguments, {"applied": False, "tables": counted, "stops_before": stops})
+        print(_lines(counted), file=sys.stderr)
         confirm("This cannot be taken back.", answer=address)
     changed = _pass(place, "erase", address, "erasing")
-    left = _pass(place, "erase.verify", address, "verifying")
-    told = {"applied": True, "tables": _rows(found, changed, left)}
+    told: dict[str, Any] = {"applied": True, "tables": _rows(changed, _pass(place, "erase.verify", address, "proving"))}
     told |= {"stops_before": stops, "stops_after": _stops(place, address)}
     return _report(arguments, told)
 
@@ -65,20 +63,18 @@ def _pass(place: Place, command: str, address: str, label: str) -> Tables:
             return tables
 
 
-def _rows(found: Tables, changed: Tables | None, left: Tables | None) -> list[dict[str, Any]]:
-    number: Callable[[Tables | None, str, str], int | None] = lambda tables, name, count: (  # noqa: E731
-        None if tables is None else tables[name][count]
-    )
+def _rows(done: Tables, left: Tables | None = None) -> list[dict[str, Any]]:
+    """Return a line for each table; what was changed and what is left is unknown as long as nothing was done."""
     return [
         {
             "table": name,
             "looked_at": counts["looked_at"],
             "found": counts["found"],
-            "changed": number(changed, name, "changed"),
-            "left": number(left, name, "found"),
+            "changed": counts["changed"] if left else None,
+            "left": left[name]["found"] if left else None,
             "similar": counts["similar"],
         }
-        for name, counts in found.items()
+        for name, counts in done.items()
     ]
 
 
@@ -89,7 +85,7 @@ def _report(arguments: argparse.Namespace, told: dict[str, Any]) -> int:
     if arguments.json:
         print(as_json({**told, "left": left, "stops_kept": kept}))
         return DONE if kept and not left else FOUND
-    _show(told["tables"])
+    print(_lines(told["tables"]))
     if not told["applied"]:
         print("nothing was changed; --apply erases")
         return DONE
@@ -104,6 +100,6 @@ def _report(arguments: argparse.Namespace, told: dict[str, Any]) -> int:
     return DONE if kept and not left else FOUND
 
 
-def _show(rows: list[dict[str, Any]]) -> None:
+def _lines(rows: list[dict[str, Any]]) -> str:
     columns = {"table": "table", "looked at": "looked_at", "found": "found", "changed": "changed", "left": "left"}
-    print(table(rows, {**columns, "similar": "similar"}))
+    return table(rows, {**columns, "similar": "similar"})

@@ -42,8 +42,8 @@ NAMED = {
 }
 
 
-def bounce(event_id: str, recipient: str = ANN, **data: Any) -> Any:
-    return raw(event_id, "bounce", bounce_type="Permanent", recipient=recipient, **data)
+def bounce(event_id: str, recipient: str = ANN, at: str = "2026-01-01T00:00:00Z", **data: Any) -> Any:
+    return raw(event_id, "bounce", at=at, bounce_type="Permanent", recipient=recipient, **data)
 
 
 def erase(order: Order, address: str = ANN, command: str = "erase") -> dict[str, dict[str, int]]:
@@ -210,20 +210,24 @@ def test_a_conflict_does_not_bring_the_raw_back(store: Store, workshop: Workshop
 def test_a_second_erasure_joins_what_came_since(store: Store, workshop: Workshop, order: Order) -> None:
     workshop.process(record(envelope(bounce("e1"), raw("e2", recipient=ANN))))
     erase(order)
-    later = "2026-03-01T00:00:00Z"
-    workshop.process(
-        record(envelope(raw("e3", recipient=ANN, at=later), raw("e4", "resubscribe", recipient=ANN, at=later)))
+    early, late, lift = "2025-01-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z"
+    since = (
+        bounce("e3", at=early),
+        bounce("e4", at=late),
+        raw("e5", recipient=ANN, at=late),
+        raw("e6", "resubscribe", recipient=ANN, at=lift),
     )
+    workshop.process(record(envelope(*since)))
     between = order("recipient.show", address=ANN)["may_be_mailed"]
 
     erase(order)
 
     explained = order("suppressions.explain", address=ANN)
+    [scope] = explained["scopes"]
     assert not between
     assert explained["may_be_mailed"]
-    assert [(one["first_stop"]["event_id"], one["lifted"]["at"][:10]) for one in explained["scopes"]] == [
-        ("sesmetric:e1", "2026-03-01")
-    ]
+    assert (scope["first_stop"]["event_id"], scope["last_stop"]["event_id"]) == ("sesmetric:e3", "sesmetric:e4")
+    assert scope["lifted"]["at"].startswith("2026-04-01")
     assert store.rows(
         "select cast(first_at as text) < '2026-02', cast(last_at as text) > '2026-02' from message_status"
         " where type = 'delivered'"
@@ -288,19 +292,43 @@ def test_an_announcement_that_waits_still_makes_sense(full: Store, order: Order)
     ]
 
 
-def test_a_row_that_changes_meanwhile_is_not_overwritten(full: Store, order: Order) -> None:
+def test_a_row_that_is_locked_puts_the_order_off(full: Store, order: Order) -> None:
     other = Database(full.url("mailfold_process"))
     with other.transaction() as tx:
-        tx.execute(f"update suppressions set last_stop_at = '2030-01-01' where address = '{ANN}' and scope = ''")
+        tx.execute(f"update suppressions set last_stop_at = last_stop_at where address = '{ANN}'")
         declined = order("erase", declined=True, address=ANN)
-    erase(order)
     other.close()
 
     assert declined["again"] is True
-    [[newest]] = full.rows(
-        f"select extract(year from last_stop_at) from suppressions where address = erased_form('{ANN}') and scope = ''"
-    )
-    assert newest == 2030
+    erase(order)
+    assert left(order) == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "kept"),
+    [
+        ("manual_at", "update suppressions set last_stop = '{\"new\": 1}'", "suppressions where last_stop ? 'new'"),
+        ("last_at", "update message_status set last_at = '2030-01-01'", "message_status where last_at > '2029-01-01'"),
+        ("fingerprint", "update email_events set reason = 'new'", "email_events where reason = 'new'"),
+    ],
+)
+def test_a_row_that_changes_while_it_is_read_is_read_again(
+    full: Store, order: Order, monkeypatch: pytest.MonkeyPatch, column: str, change: str, kept: str
+) -> None:
+    rows = full.value(f"select count(*) from {kept.split()[0]}")
+    done: list[Any] = []
+
+    class Interrupted(Redaction):
+        def redact(self, text: str) -> str:
+            if not done and f'"{column}": ' in text:
+                done.append(full.rows(change))
+            return super().redact(text)
+
+    monkeypatch.setattr(step, "Redaction", Interrupted)
+    erase(order)
+
+    assert done
+    assert full.value(f"select count(*) from {kept}") == rows
     assert left(order) == 0
 
 

@@ -1,4 +1,4 @@
--- erase_write_statuses: give rows to an erased form and join them with what it has, unless they have changed since.
+-- erase_write_statuses: give rows to an erased form and join them with what it has, as it is by now.
 with given as (
     select r.was, n.*
     from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
@@ -9,7 +9,7 @@ gone as (
     delete from message_status s
     using given g
     where s.message_id = g.was ->> 'message_id' and s.recipient = g.was ->> 'recipient'
-      and s.type = g.was ->> 'type' and s.bounce_class = g.was ->> 'bounce_class' and to_jsonb(s) = g.was
+      and s.type = g.was ->> 'type' and s.bounce_class = g.was ->> 'bounce_class'
     returning g.message_id, g.recipient, g.type, g.bounce_class, s.first_at, s.last_at, s.received_at
 ),
 
