@@ -31,7 +31,8 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 MOST_BODY_BYTES = 700_000
 MOST_CHECKED = 1_000
 PAGE = Whole(most=200)
-CURSOR = Text(most=20_000)
+#: API Gateway takes some 10 KB of path, query and headers together.
+CURSOR = Text(most=8_000)
 NAME = Text(most=200)
 SCOPE = Text(least=0, most=200)
 
