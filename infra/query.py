@@ -23,8 +23,8 @@ ROLE = "mailfold_query"
 TIMEOUT = Duration.seconds(15)
 
 PATHS = ("/v1/{proxy+}", "/healthz", "/console", "/console/{proxy+}")
-#: Readers get this part of what the webhooks may have. Each request at once may mean a connection more, and the smallest
-#: database has some eighty.
+#: Readers get this part of what the webhooks may have. Each request at once may mean a connection more, and the
+#: smallest database has some eighty.
 SHARE = 10
 
 
@@ -73,9 +73,7 @@ class Query(Construct):
             for route in receive.api.add_routes(path=path, methods=methods, integration=integration):
                 acknowledge(
                     route,
-                    {
-                        "AwsSolutions-APIG4": "The function knows its callers by token; the shell and the health are open."
-                    },
+                    {"AwsSolutions-APIG4": "The function knows its callers by token."},
                 )
                 # A stage cannot limit a route that is not there yet.
                 receive.stage.node.add_dependency(route)

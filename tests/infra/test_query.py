@@ -32,8 +32,8 @@ def test_readers_cannot_starve_the_door(stack: Synthesised, tmp_path: Path) -> N
 
     least = synthesise(tmp_path, Settings(throttle_rate=1, throttle_burst=1))
 
-    assert limits(stack) == dict.fromkeys(ROUTES, {"ThrottlingRateLimit": 20, "ThrottlingBurstLimit": 40})
-    assert limits(least) == dict.fromkeys(ROUTES, {"ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 1})
+    assert limits(stack) == {key: {"ThrottlingRateLimit": 20, "ThrottlingBurstLimit": 40} for key in ROUTES}
+    assert limits(least) == {key: {"ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 1} for key in ROUTES}
 
 
 def test_the_limits_are_set_after_the_routes_are_there(stack: Synthesised) -> None:
