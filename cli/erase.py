@@ -27,13 +27,13 @@ def erase(arguments: argparse.Namespace, place: Place) -> int:
     address = arguments.address.strip().lower()
     stops = _stops(place, address)
     if not (arguments.apply and arguments.yes):
-        counted = _rows(_pass(place, "erase.verify", address, "counting"))
+        counted = _rows(_pass(place, "erase.verify", address, "count"))
         if not arguments.apply:
             return _report(arguments, {"applied": False, "tables": counted, "stops_before": stops})
         print(_lines(counted), file=sys.stderr)
         confirm("This cannot be taken back.", answer=address)
-    changed = _pass(place, "erase", address, "erasing")
-    told: dict[str, Any] = {"applied": True, "tables": _rows(changed, _pass(place, "erase.verify", address, "proving"))}
+    changed = _pass(place, "erase", address, "erase")
+    told: dict[str, Any] = {"applied": True, "tables": _rows(changed, _pass(place, "erase.verify", address, "prove"))}
     told |= {"stops_before": stops, "stops_after": _stops(place, address)}
     return _report(arguments, told)
 

@@ -90,7 +90,7 @@ def lift(arguments: argparse.Namespace, place: Place) -> int:
         found = place.order("suppressions.explain", address=arguments.address)
         for scope in found["scopes"]:
             if scope["scope"] == arguments.scope and scope["stopped"]:
-                print(f"stopped by {scope['because']}", file=sys.stderr)
+                print(f"it is stopped: {scope['because']}", file=sys.stderr)
         confirm("It will be mailed again.")
     return _decide(arguments, place, "suppressions.lift")
 
@@ -132,7 +132,7 @@ def import_file(arguments: argparse.Namespace, place: Place) -> int:
     _report_bad(reading)
     if reading.bad and not arguments.skip_bad:
         raise CommandError(f"{len(reading.bad)} rows are bad and nothing was imported; --skip-bad imports the others")
-    foreseen = _send(place, reading, "reading", apply=False)
+    foreseen = _send(place, reading, "read", apply=False)
     told = {"format": reading.kind.name, **foreseen, "repeated": reading.repeated, "bad": len(reading.bad)}
     names = {"format": "format", "rows": "rows", "new": "new", "known already": "known"}
     names |= {"stopped already": "stopped", "repeated in the file": "repeated", "bad": "bad"}
@@ -140,7 +140,7 @@ def import_file(arguments: argparse.Namespace, place: Place) -> int:
         print(fields(told, names))
     if not arguments.yes:
         confirm(f"{foreseen['new']} rows will be imported.")
-    done = _send(place, reading, "importing", apply=True)
+    done = _send(place, reading, "import", apply=True)
     print(as_json({**told, "imported": done["new"]}) if arguments.json else f"imported {done['new']}")
     return FOUND if reading.bad else DONE
 
@@ -181,7 +181,7 @@ def export(arguments: argparse.Namespace, place: Place) -> int:
         writer = Writer(file, arguments.format)
         progress = None
         for row, total in _export_rows(place):
-            progress = progress or Progress("exporting", total)
+            progress = progress or Progress("export", total)
             progress.advance()
             writer.write(row)
     told = {"format": arguments.format, "written": writer.written, "left_out": writer.left_out}

@@ -129,7 +129,7 @@ def test_a_lift_shows_what_stops_and_asks(
 
     code, place = run("suppressions", "lift", "ann@example.com", "--reason", "r", answers=answers, typed=typed)
 
-    assert "stopped by a hard bounce" in capsys.readouterr().err
+    assert "it is stopped: a hard bounce" in capsys.readouterr().err
     assert bool(place.given("suppressions.lift")) is lifted
     assert code == (0 if lifted else 2)
 
