@@ -14,8 +14,10 @@ from cli.place import Place
 from cli.show import as_json, fields, table
 from local.progress import Progress
 
-#: Letters of one transaction: each holds the rows of its events for some milliseconds.
-PAGE = 100
+#: Letters of one transaction, at most and at least.
+PAGE, SMALLEST_PAGE = 50, 5
+#: An order that takes longer than this meets a stack that is busy: the next page is half as large.
+SLOW_SECONDS = 0.5
 RATE = 200
 
 GROUP_COLUMNS = {
@@ -163,11 +165,14 @@ def _redrive(place: Place, pace: Pace, chosen: dict[str, Any], total: int, *, ap
 def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> Iterator[dict[str, Any]]:
     """Order page by page; letters that come meanwhile are not meant."""
     position: dict[str, Any] = {}
-    most = min(PAGE, pace.rate)
+    largest = most = min(PAGE, pace.rate)
     while True:
         pace.take(most)
+        began_at = pace.clock()
         order = partial(place.order, "dead-letters.redrive", **chosen, **position, apply=apply, most=most)
         page = pace.again(order)
+        slow = pace.clock() - began_at > SLOW_SECONDS
+        most = max(SMALLEST_PAGE, most // 2) if slow else min(largest, most * 2)
         if page["cursor"] is None:
             return
         yield page

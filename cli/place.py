@@ -67,7 +67,7 @@ class Place:
         given = {name: value for name, value in arguments.items() if value is not None}
         answer = self.invoke("Operate", {"command": command, "arguments": given, "by": self.by})
         if not answer["ok"]:
-            raise (TryAgain if answer["again"] else CommandError)(answer["error"], DECLINED)
+            raise (TryAgain if answer.get("again") else CommandError)(answer["error"], DECLINED)
         result: dict[str, Any] = answer["result"]
         return result
 

@@ -18,6 +18,7 @@ def test_the_outputs_say_what_an_operator_needs(stack: Synthesised) -> None:
         "TopicArn",
         "QueueUrl",
         "DeadLetterQueueUrl",
+        "TopicDeadLetterQueueUrl",
         "SecretArn",
         "ConfigurationSetName",
         "DatabaseEndpoint",

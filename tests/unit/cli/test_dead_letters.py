@@ -63,8 +63,8 @@ def test_it_is_tried_whole_before_anything_is_done(monkeypatch: pytest.MonkeyPat
 
     assert run(monkeypatch, place, "redrive", "--group", "g1", "--apply", "--yes") == 0
 
-    # Three pages of letters and one that is empty, each time.
-    assert applied(place) == [False] * 4 + [True] * 4
+    # Five pages of letters and one that is empty, each time.
+    assert applied(place) == [False] * 6 + [True] * 6
     assert {arguments.get("group") for name, arguments in place.orders if name == "dead-letters.redrive"} == {"g1"}
 
 
@@ -125,6 +125,22 @@ def test_it_pauses_while_live_traffic_waits(
     assert f"{BACKLOG + 400} records of live traffic wait" in capsys.readouterr().err
 
 
+def test_pages_shrink_while_the_stack_is_busy(monkeypatch: pytest.MonkeyPatch, clock: FakeTime) -> None:
+    place = stack(250)
+    redrive, busy = place.answers["dead-letters.redrive"], [0.1, 0.9, 0.9, 0.1, 0.1]
+
+    def take_time(**arguments: Any) -> dict[str, Any]:
+        clock.now += busy.pop(0) if busy else 0.1
+        return redrive(**arguments)
+
+    place.answers["dead-letters.redrive"] = take_time
+
+    assert run(monkeypatch, place, "redrive", "--all") == 0
+
+    sizes = [arguments["most"] for name, arguments in place.orders if name == "dead-letters.redrive"]
+    assert sizes[:6] == [50, 50, 25, 12, 24, 48]
+
+
 def test_an_order_that_may_succeed_later_is_given_again(monkeypatch: pytest.MonkeyPatch, clock: FakeTime) -> None:
     place = stack(5)
     redrive, failures = place.answers["dead-letters.redrive"], [TryAgain("deadlock"), TryAgain("deadlock")]
@@ -165,7 +181,7 @@ def test_a_run_that_breaks_off_says_what_stays(
     place.answers["dead-letters.redrive"] = break_off
 
     assert run(monkeypatch, place, "redrive", "--all", "--apply", "--yes") == 2
-    assert "stopped after 100 letters; what is folded stays folded" in capsys.readouterr().err
+    assert "stopped after 50 letters; what is folded stays folded" in capsys.readouterr().err
 
 
 def test_groups_a_list_and_one_letter_are_shown(
