@@ -63,8 +63,9 @@ def _parse(row: Row, sources: Mapping[str, Source], found: Rereading) -> list[Ev
     origin = Origin(
         source=_source(row, provider, sources, found),
         received_at=datetime.fromisoformat(row["received_at"]),
-        # Headers are not stored. An id that was made of one is another now, hence the other ways to match.
-        headers={},
+        # Headers are not stored. Where the id was one, it stands for it; an id that was made of one is another now,
+        # hence the other ways to match.
+        headers=dict.fromkeys(provider.headers, row["event_id"].partition(":")[2]),
     )
     try:
         events = provider.parse(restore_raw(row["payload"]), origin)
