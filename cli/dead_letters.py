@@ -14,8 +14,8 @@ from cli.place import Place
 from cli.show import as_json, fields, table
 from local.progress import Progress
 
-#: Letters of one transaction, at most and at least.
-PAGE, SMALLEST_PAGE = 50, 5
+#: Letters of one transaction, at most.
+PAGE = 50
 #: An order that takes longer than this meets a stack that is busy: the next page is half as large.
 SLOW_SECONDS = 0.5
 RATE = 200
@@ -172,7 +172,7 @@ def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> 
         order = partial(place.order, "dead-letters.redrive", **chosen, **position, apply=apply, most=most)
         page = pace.again(order)
         slow = pace.clock() - began_at > SLOW_SECONDS
-        most = max(SMALLEST_PAGE, most // 2) if slow else min(largest, most * 2)
+        most = max(1, most // 2) if slow else min(largest, most * 2)
         if page["cursor"] is None:
             return
         yield page
