@@ -92,6 +92,8 @@ def _asked(question: Question, keeper: Keeper, route: Route, in_path: dict[str, 
     with database.transaction(read_only=route.reads) as tx:
         token = tokens.admit(tx, question, keeper, route.scope)
         office = replace(keeper.office, by=f"token:{token.name}")
+        if route.replans:
+            tx.execute("set local plan_cache_mode = force_custom_plan")
         answer = route.answer(Asked(office=office, tx=tx, values=route.read(question, in_path)))
     _note_use(token, keeper)
     return replace(answer, by=token.name)

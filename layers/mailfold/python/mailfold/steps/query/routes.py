@@ -52,6 +52,8 @@ class Route:
     answer: Callable[[Asked], Answer] | None = None
     #: Whether it changes nothing, so that the transaction is read only.
     reads: bool = True
+    #: Whether the best plan depends on the values: a page of a rare source and one of a common one are one statement.
+    replans: bool = False
     in_path: Mapping[str, Kind] = field(default_factory=dict)
     in_query: Mapping[str, Kind] = field(default_factory=dict)
     in_body: Mapping[str, Kind] = field(default_factory=dict)
@@ -115,6 +117,7 @@ ROUTES: tuple[Route, ...] = (
         },
         answers="Messages",
         answer=messages.list_messages,
+        replans=True,
     ),
     Route(
         method="GET",
@@ -154,6 +157,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"reason": NAME, "active": Flag(), **PAGES},
         answers="Suppressions",
         answer=suppressions.list_suppressions,
+        replans=True,
     ),
     Route(
         method="PUT",
@@ -187,6 +191,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"days": Whole(most=366)},
         answers="Totals",
         answer=flow.totals,
+        replans=True,
     ),
     Route(
         method="GET",
@@ -196,6 +201,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"step": OneOf(words=tuple(flow.STEPS)), "source": NAME, **PERIOD},
         answers="Series",
         answer=flow.series,
+        replans=True,
     ),
     Route(
         method="GET",
@@ -205,6 +211,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"source": NAME, **PERIOD},
         answers="StatusCounts",
         answer=flow.status_counts,
+        replans=True,
     ),
     Route(
         method="GET",
@@ -213,6 +220,7 @@ ROUTES: tuple[Route, ...] = (
         summary="How each source does: its last event, its rates, whether it is quiet, its dead letters",
         answers="Sources",
         answer=flow.sources,
+        replans=True,
     ),
     Route(
         method="POST",
@@ -232,6 +240,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"group": NAME, **PAGES},
         answers="DeadLetters",
         answer=letters.list_letters,
+        replans=True,
     ),
     Route(
         method="GET",
