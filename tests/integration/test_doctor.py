@@ -18,9 +18,9 @@ Order = Callable[..., dict[str, Any]]
 
 ROLE_PROBLEMS = [
     (
-        "revoke insert on outbox from mailfold_process",
-        "grant insert on outbox to mailfold_process",
-        {"problem": "right", "role": "mailfold_process", "right": "insert", "object": "outbox", "column": ""},
+        "revoke insert on announcements from mailfold_process",
+        "grant insert on announcements to mailfold_process",
+        {"problem": "right", "role": "mailfold_process", "right": "insert", "object": "announcements", "column": ""},
     ),
     (
         "revoke update (published_at) on outbox from mailfold_publish",

@@ -58,14 +58,13 @@ grant execute on function erased_form(text) to mailfold_operate;
 grant select, insert, update on api_tokens to mailfold_operate;
 
 -- Whoever asks over HTTP. GETs run read only on top of this; what may be changed is a stop by hand.
-grant select on
-    email_events, message_status, status_ranks, current_status, suppressions, suppressed, dead_letters, daily_totals,
-    schema_migrations, api_tokens
-to mailfold_query;
+grant select on email_events, message_status, status_ranks, current_status, suppressions, suppressed to mailfold_query;
+grant select on dead_letters, daily_totals, schema_migrations, api_tokens to mailfold_query;
 grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on suppressions to mailfold_query;
-grant insert on outbox, audit_log to mailfold_query;
+grant insert on announcements, audit_log to mailfold_query;
 grant update (last_used_at) on api_tokens to mailfold_query;
-grant execute on function erased_form(text), erased_forms(text[]) to mailfold_query;
+grant execute on function erased_form(text) to mailfold_query;
+grant execute on function erased_forms(text[]) to mailfold_query;
 
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
