@@ -121,6 +121,7 @@ def _by_hand_and_by_the_clock(settings: Settings) -> list[cloudwatch.GraphWidget
         _graph("prune: rows deleted", *of_step("prune", "RowsPruned"), right=of_step("prune", "PruneUnfinished")),
         _graph("sweep: addresses stopped and released", *of_step("sweep", "AddressesStopped", "AddressesReleased")),
         _graph("operate: orders", *of_step("operate", "OrdersDone", "OrdersDeclined")),
+        _graph("query: answers", *of_step("query", "QueriesAnswered", "QueriesRefused", "QueriesFailed")),
         _graph("migrate: migrations applied", *of_step("migrate", "MigrationsApplied")),
     ]
     if settings.publish:

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, redirect_stdout
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from tests.support.blobs import Printed, metrics
 from tests.support.fakes import FakeSecretsManager, FakeSqs
 from tests.support.gateway import gateway_event
 from tests.support.handlers import Context, load_handler
+from tests.support.reader import question_event
 from tests.support.records import sqs_event
 
 DATABASE = "emissions"
@@ -61,7 +63,17 @@ class Rehearsal:
         with self._started("operate", "mailfold_operate") as operate:
             for command in ("totals", "nonsense"):
                 operate.handler({"command": command, "arguments": {"days": 1}}, Context())
+        with self._started("query", "mailfold_query") as query:
+            for path in ("/healthz", "/v1/totals"):
+                query.handler(question_event("GET", path, "", {}, b""), Context())
+            # Without a database nobody can be told anything.
+            self._gone(query)
         self._publish()
+
+    def _gone(self, query: ModuleType) -> None:
+        query.database.close()
+        query.database._address = replace(query.database._address, port=1)
+        query.handler(question_event("GET", "/healthz", "", {}, b""), Context())
 
     @contextmanager
     def _started(self, step: str, role: str) -> Iterator[ModuleType]:
