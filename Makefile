@@ -7,7 +7,7 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos synth bench cost openapi deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos drill pruned published synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,15 @@ prove: setup ## random histories, the long form (PROVE=--help for its options)
 
 chaos: setup ## 200,000 events while workers are killed and Postgres is stopped (CHAOS=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.load $(CHAOS)
+
+drill: setup ## break an adapter, mend it, redrive 10,000 dead letters under live traffic (DRILL=--help for its options)
+	@$(PY) -m local.redrive_drill $(DRILL)
+
+pruned: setup ## a million rows pruned while events come in, killed in the middle (PRUNED=--help for its options)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.prune $(PRUNED)
+
+published: setup ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.publish $(PUBLISHED)
 
 synth: setup ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
