@@ -97,6 +97,7 @@ def test_what_the_rows_promise(template: dict[str, Any]) -> None:
         "watch": "postgresql://mailfold_watch@here/mailfold",
         "operate": "postgresql://mailfold_operate@here/mailfold",
         "migrate": "postgresql://mailfold_owner@here/mailfold",
+        "query": "postgresql://mailfold_query@here/mailfold",
     }
     sources = [json.loads(each["SOURCES"]) for each in variables if "SOURCES" in each]
     # receive, process, watch and operate.

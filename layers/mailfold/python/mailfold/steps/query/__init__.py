@@ -24,7 +24,8 @@ from mailfold.steps.query import console, letters, tokens
 from mailfold.steps.query.answer import Answer, refusal
 from mailfold.steps.query.keeper import Asked, Keeper, Token
 from mailfold.steps.query.question import Question
-from mailfold.steps.query.routes import Route, find, place_of
+from mailfold.steps.query.route import Route
+from mailfold.steps.query.routes import find, place_of
 
 #: Every reason for not answering, and its status.
 STATUS: dict[type[MailfoldError], int] = {
