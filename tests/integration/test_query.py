@@ -174,24 +174,22 @@ def test_dead_letters_come_in_groups_then_in_pages_then_whole(workshop: Workshop
     assert reader.ask("GET", "/v1/dead-letters/unknown").status == 404
 
 
-def test_letters_are_folded_again_by_the_order_of_the_command_line(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Any] = []
+def test_letters_are_folded_again_in_the_name_of_the_token(reader: Reader, store: Store, workshop: Workshop) -> None:
+    workshop.process(record(envelope({**raw("e1"), "type": ""})))
+    store.rows('update dead_letters set raw = replace(raw, \'"type":""\', \'"type":"delivery"\')')
+    count = "select (select count(*) from email_events), (select count(*) from dead_letters)"
 
-    def fold_again(office: Any, arguments: Any) -> dict[str, Any]:
-        given.append((office.by, arguments.text("group"), arguments.flag("apply"), arguments.moment("until")))
-        return {"applied": True}
+    tried = reader.ask("POST", "/v1/dead-letters/redrive", body={"all": True})
+    before = store.rows(count)
+    done = reader.ask("POST", "/v1/dead-letters/redrive", body={"all": True, "apply": True})
 
-    body = {"group": "abc", "apply": True, "until": "2026-01-01T00:00:00Z"}
-    monkeypatch.setattr("mailfold.steps.query.letters.REDRIVE", None)
-    without = reader.ask("POST", "/v1/dead-letters/redrive", body=body)
-    monkeypatch.setattr("mailfold.steps.query.letters.REDRIVE", fold_again)
-    reply = reader.ask("POST", "/v1/dead-letters/redrive", body=body)
+    assert (tried.status, tried.body["applied"], before) == (200, False, [[0, 1]])
+    assert (done.status, done.body["applied"], store.rows(count)) == (200, True, [[1, 0]])
+    assert store.rows("select by_whom, action from audit_log") == [["token:ann", "dead-letters.redrive"]]
 
-    assert without.status == 501
-    assert (reply.status, reply.body) == (200, {"applied": True})
-    assert given == [("token:ann", "abc", True, datetime(2026, 1, 1, tzinfo=UTC))]
+
+def test_a_choice_of_letters_that_is_none_is_declined(reader: Reader) -> None:
+    assert reader.ask("POST", "/v1/dead-letters/redrive", body={}).status == 409
 
 
 def test_health_needs_no_token_and_tells_no_data(reader: Reader, store: Store) -> None:

@@ -26,8 +26,7 @@ MailfoldError
 │   ├── WrongMethod         the route has other methods
 │   ├── QuestionTooLarge    the body is larger than any question needs
 │   ├── Outdated            somebody else decided later
-│   ├── TooOften            ask again later
-│   └── NotYet              this stack cannot do it
+│   └── TooOften            ask again later
 ├── BusUnavailable          nothing is known to be published: the changes wait for the next run
 └── StoreError
     ├── TransientStoreError the batch rolls back whole and the queue retries it; never quarantined
@@ -180,10 +179,6 @@ class TooOften(Unanswered):
     def __init__(self, wait_s: int) -> None:
         super().__init__(f"too many requests; try again in {wait_s} s")
         self.wait_s = wait_s
-
-
-class NotYet(Unanswered):
-    """This stack cannot do it."""
 
 
 class BusUnavailable(MailfoldError):

@@ -80,10 +80,14 @@ class Database:
         self._prepared: dict[str, Any] = {}
 
     @contextlib.contextmanager
-    def transaction(self, *, keep: bool = True, read_only: bool = False) -> Iterator["Transaction"]:
+    def transaction(
+        self, *, keep: bool = True, read_only: bool = False, role: str | None = None
+    ) -> Iterator["Transaction"]:
         """Run the block in one transaction: committed when it ends unless it is only tried, gone when it raises."""
         self._begin("begin read only" if read_only else "begin")
         try:
+            if role is not None:
+                self.execute(f"set local role {role}")
             yield Transaction(self)
         except BaseException:
             self._rollback()

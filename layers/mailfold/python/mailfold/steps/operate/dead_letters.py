@@ -61,7 +61,7 @@ def redrive_letters(office: Office, arguments: Arguments) -> dict[str, Any]:
     apply = arguments.flag("apply")
     most = arguments.number("most", 100, most=LARGEST_PAGE)
     after_id = arguments.text("cursor", "")
-    with office.database.transaction(keep=apply) as tx:
+    with office.transaction(keep=apply) as tx:
         ids = letters.next_ids(tx, choice, after_id=after_id, most=most)
         outcomes = redrive(tx, _unit(office, publish=apply), letters.take(tx, ids))
         if apply and outcomes:

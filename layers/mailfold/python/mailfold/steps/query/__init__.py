@@ -11,7 +11,6 @@ from mailfold.errors import (
     Declined,
     MailfoldError,
     NothingFound,
-    NotYet,
     Outdated,
     OutOfScope,
     QuestionTooLarge,
@@ -40,7 +39,6 @@ STATUS: dict[type[MailfoldError], int] = {
     Declined: 409,
     QuestionTooLarge: 413,
     TooOften: 429,
-    NotYet: 501,
     TransientStoreError: 503,
 }
 

@@ -1,11 +1,12 @@
 """Dead letters: the ways in which they failed, the letters of one group, one letter, and folding them again."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from mailfold.errors import NothingFound, NotYet
+from mailfold.errors import NothingFound
 from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.dead_letters import redrive_letters
 from mailfold.steps.operate.office import Office
 from mailfold.steps.query.answer import Answer
 from mailfold.steps.query.cursors import seal, unseal
@@ -28,8 +29,8 @@ CHOICE: dict[str, Kind] = {
     "until": Moment(),
 }
 
-#: The order of the command line that folds letters again; it opens its own transactions and leaves its own audit line.
-REDRIVE: Callable[[Office, Arguments], dict[str, Any]] | None = None
+#: Folding again writes what process writes. Readers take this role for that order alone, inside its transaction.
+ROLE = "mailfold_operate"
 
 
 def list_letters(asked: Asked) -> Answer:
@@ -58,7 +59,5 @@ def show_letter(asked: Asked) -> Answer:
 
 def redrive(office: Office, values: dict[str, Any]) -> Answer:
     """Fold letters again; unless `apply` is on, only tell what would become of them."""
-    if REDRIVE is None:
-        raise NotYet("dead letters cannot be folded again over HTTP here; the command line can")
     given = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
-    return Answer(body=REDRIVE(office, Arguments(given)))
+    return Answer(body=redrive_letters(replace(office, role=ROLE), Arguments(given)))

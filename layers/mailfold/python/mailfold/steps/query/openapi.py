@@ -18,7 +18,6 @@ REFUSALS = {
     413: "The body is too large",
     429: "Too many requests; `retry-after` says how long to wait",
     500: "A mistake of ours; it is counted and logged",
-    501: "This stack cannot do it",
     503: "The database is away or takes too long; ask again",
 }
 COMMON = (400, 401, 403, 413, 429, 500, 503)

@@ -150,7 +150,7 @@ ROUTES: tuple[Route, ...] = (
         reads=False,
         in_body=letters.CHOICE,
         answers="Redriven",
-        refusals=(409, 501),
+        refusals=(409,),
     ),
     Route(
         method="GET",

@@ -63,6 +63,8 @@ grant select on dead_letters, daily_totals, schema_migrations, api_tokens to mai
 grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on suppressions to mailfold_query;
 grant insert on announcements, audit_log to mailfold_query;
 grant update (last_used_at) on api_tokens to mailfold_query;
+-- Folding dead letters again is an order of a person: query takes operate's role for it, and for nothing else.
+grant mailfold_operate to mailfold_query with inherit false, set true;
 grant execute on function erased_form(text) to mailfold_query;
 grant execute on function erased_forms(text[]) to mailfold_query;
 
