@@ -173,6 +173,18 @@ def process_rules() -> Iterator[Rule]:
     )
 
 
+def query_rules() -> Iterator[Rule]:
+    """Watch the readers' API: it answers its own mistakes, so that Lambda counts no error for them."""
+    yield Rule(
+        name="QueriesFailed",
+        metric=emitted("query", "QueriesFailed"),
+        line=1,
+        periods=2,
+        says="Questions to the query API are answered 5xx.",
+        runbook="questions-fail",
+    )
+
+
 def clock_rules() -> Iterator[Rule]:
     """Watch the steps that the clock calls: silence is what rings."""
     for step, (name, minutes, periods) in RUNS.items():

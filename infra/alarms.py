@@ -97,6 +97,7 @@ def _rules(settings: Settings, receive: Receive, database: Database) -> Iterator
     yield from alarm_rules.door_rules(receive.api, settings)
     yield from alarm_rules.process_rules()
     yield from alarm_rules.clock_rules()
+    yield from alarm_rules.query_rules()
     yield from database_rules(database.instance, settings)
     for source in settings.sources:
         yield from alarm_rules.source_rules(source)

@@ -78,8 +78,9 @@ class Runner:
         )
         parts.callback(logs.move)
         self.say(f"schema migrated: {self._invoke(functions['migrate'].name)}")
-        stack = self._publish(outputs, functions)
         token = self._token(functions["operate"].name)
+        # Others begin with what this tells them, so it comes when nothing is left to be done.
+        stack = self._publish(outputs, functions)
         self.say("ready")
         print(_greeting(stack, self.folder, token), flush=True)
         return logs

@@ -100,9 +100,9 @@ def test_what_the_rows_promise(template: dict[str, Any]) -> None:
         "query": "postgresql://mailfold_query@here/mailfold",
     }
     sources = [json.loads(each["SOURCES"]) for each in variables if "SOURCES" in each]
-    # receive, process, watch and operate.
-    assert [each["postal"] for each in sources] == [{"provider": "postal", "option": 1}] * 4
-    assert [each["sendgrid"] for each in sources] == [{"provider": "sendgrid"}] * 4
+    # receive, process, watch, operate and query.
+    assert [each["postal"] for each in sources] == [{"provider": "postal", "option": 1}] * 5
+    assert [each["sendgrid"] for each in sources] == [{"provider": "sendgrid"}] * 5
     keys = {found["Properties"]["Content"]["S3Key"] for found in of_type(local, "AWS::Lambda::LayerVersion").values()}
     assert "here.zip" in keys
     assert len(keys) == 2

@@ -197,6 +197,7 @@ def test_our_own_metrics_are_watched(ringing: Synthesised) -> None:
         *(of("prune", name) for name in ("PruneRuns", "PruneUnfinished")),
         of("sweep", "SweepRuns"),
         of("publish", "OutboxAge"),
+        of("query", "QueriesFailed"),
     }
 
     assert own(ringing).keys() == wanted
