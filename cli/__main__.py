@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from cli import messages
+from cli import messages, tokens
 from cli.errors import UNUSABLE, CommandError
 from cli.place import STACK, Place, aws_place, is_local, local_place
 from mailfold import verify_request
@@ -14,7 +14,7 @@ EXIT_CODES = """exit codes: 0 done; 1 something was found to be wrong or is left
 2 the command is wrong or no stack can be reached; 3 the stack declined, and nothing was changed"""
 
 #: Each adds its commands to the parser.
-PARTS = (messages,)
+PARTS = (messages, tokens)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -38,4 +38,6 @@ where message_id is not null;
 create index email_events_recipient on email_events (recipient, occurred_at)
 with (fillfactor = 70)
 where recipient is not null;
-create index email_events_received_at on email_events (received_at);
+create index email_events_received_at on email_events (received_at) include (occurred_at, source, type, bounce_class);
+create index email_events_trouble on email_events (type, received_at)
+where type in ('deferred', 'bounced', 'dropped', 'complained', 'unsubscribed');

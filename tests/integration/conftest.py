@@ -16,6 +16,7 @@ from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
 from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
+from tests.support.reader import Reader, make_reader
 from tests.support.records import SOURCES, TOPICS
 
 NUMBERS = count(1)
@@ -137,3 +138,11 @@ def order(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 
     yield give
     operate.database.close()
+
+
+@pytest.fixture
+def reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    """The real query function, with a token that may do everything."""
+    reader = make_reader(monkeypatch, url=store.url("mailfold_query"), owner=store.owner)
+    yield reader
+    reader.close()

@@ -18,6 +18,16 @@ MailfoldError
 │   ├── NotAnEnvelope       a queue record nobody here can read
 │   └── UnparseableEvent    one event that cannot become an Event
 ├── Declined                an order of a person cannot be carried out; the sentence says why, and nothing was changed
+├── Unanswered              a question is not answered; the sentence says why, and steps/query has the status of each
+│   ├── BadQuestion         what was sent is not what the route takes
+│   ├── Unauthenticated     no token that is known and still good
+│   ├── OutOfScope          the token may not do this
+│   ├── NothingFound        no such route, or nothing is stored under this name
+│   ├── WrongMethod         the route has other methods
+│   ├── QuestionTooLarge    the body is larger than any question needs
+│   ├── Outdated            somebody else decided later
+│   ├── TooOften            ask again later
+│   └── NotYet              this stack cannot do it
 ├── BusUnavailable          nothing is known to be published: the changes wait for the next run
 └── StoreError
     ├── TransientStoreError the batch rolls back whole and the queue retries it; never quarantined
@@ -123,6 +133,57 @@ class UnparseableEvent(Quarantine):
 
 class Declined(MailfoldError):
     """An order cannot be carried out."""
+
+
+class Unanswered(MailfoldError):
+    """A question is not answered."""
+
+
+class BadQuestion(Unanswered):
+    """What was sent is not what the route takes."""
+
+
+class Unauthenticated(Unanswered):
+    """The token is missing, unknown, expired or revoked; on purpose it never says which."""
+
+    def __init__(self) -> None:
+        super().__init__("a valid token is needed: authorization: Bearer mf_...")
+
+
+class OutOfScope(Unanswered):
+    """The token may not do this."""
+
+
+class NothingFound(Unanswered):
+    """No such route, or nothing is stored under this name."""
+
+
+class WrongMethod(Unanswered):
+    """The route has other methods."""
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__(f"only {allowed} is possible here")
+        self.allowed = allowed
+
+
+class QuestionTooLarge(Unanswered):
+    """The body is larger than any question needs."""
+
+
+class Outdated(Unanswered):
+    """Somebody else decided later."""
+
+
+class TooOften(Unanswered):
+    """Too many questions, or too many wrong tokens."""
+
+    def __init__(self, wait_s: int) -> None:
+        super().__init__(f"too many requests; try again in {wait_s} s")
+        self.wait_s = wait_s
+
+
+class NotYet(Unanswered):
+    """This stack cannot do it."""
 
 
 class BusUnavailable(MailfoldError):

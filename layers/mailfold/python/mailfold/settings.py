@@ -139,6 +139,11 @@ class OperateSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuerySettings(OperateSettings):
+    """What query is told: the same as operate, because a letter can be folded again from both."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MigrateSettings:
     """What migrate is told."""
 

@@ -37,6 +37,7 @@ METRICS = {
     ),
     "publish": ("EventsPublished", "PublishFailed", "OutboxAge"),
     "operate": ("OrdersDone", "OrdersDeclined"),
+    "query": ("QueriesAnswered", "QueriesRefused", "QueriesFailed"),
     "migrate": ("MigrationsApplied",),
 }
 

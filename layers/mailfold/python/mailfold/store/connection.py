@@ -80,9 +80,9 @@ class Database:
         self._prepared: dict[str, Any] = {}
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
+    def transaction(self, *, read_only: bool = False) -> Iterator["Transaction"]:
         """Run the block in one transaction: committed when it ends, gone without a trace when it raises."""
-        self._begin()
+        self._begin("begin read only" if read_only else "begin")
         try:
             yield Transaction(self)
         except BaseException:
@@ -115,15 +115,15 @@ class Database:
             with contextlib.suppress(OSError, ValueError):
                 file and file.close()
 
-    def _begin(self) -> None:
+    def _begin(self, statement: str) -> None:
         stale = self._connection is not None
         try:
-            self.execute("begin")
+            self.execute(statement)
         except TransientStoreError:
             # An environment that was frozen may find its connection dead. Nothing has happened yet: try a new one.
             if not stale:
                 raise
-            self.execute("begin")
+            self.execute(statement)
 
     def _rollback(self) -> None:
         if self._connection is None:

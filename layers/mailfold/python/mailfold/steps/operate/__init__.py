@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mailfold.errors import Declined, StoreError, TransientStoreError
-from mailfold.steps.operate import messages
+from mailfold.steps.operate import messages, tokens
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 
@@ -15,6 +15,9 @@ COMMANDS: dict[str, Command] = {
     "message.show": messages.show_message,
     "recipient.show": messages.show_recipient,
     "totals": messages.totals,
+    "tokens.list": tokens.list_tokens,
+    "tokens.add": tokens.add_token,
+    "tokens.revoke": tokens.revoke_token,
 }
 
 

@@ -4,7 +4,8 @@ declare
     role_name text;
 begin
     foreach role_name in array array[
-        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch', 'mailfold_operate'
+        'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch', 'mailfold_operate',
+        'mailfold_query'
     ] loop
         if not exists (select from pg_roles where rolname = role_name) then
             begin
@@ -50,6 +51,19 @@ grant select, insert, update on outbox, webhook_inbox to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
 
+-- What a person may do about tokens; the digests are no secret, but nobody else needs them.
+grant select, insert, update on api_tokens to mailfold_operate;
+
+-- Whoever asks over HTTP. GETs run read only on top of this; what may be changed is a stop by hand.
+grant select on
+    email_events, message_status, status_ranks, current_status, suppressions, suppressed, dead_letters, daily_totals,
+    schema_migrations, api_tokens
+to mailfold_query;
+grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on suppressions to mailfold_query;
+grant insert on outbox, audit_log to mailfold_query;
+grant update (last_used_at) on api_tokens to mailfold_query;
+grant execute on function erased_form(text), erased_forms(text[]) to mailfold_query;
+
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
 alter role mailfold_process set lock_timeout = '10s';
@@ -70,3 +84,8 @@ alter role mailfold_operate set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_watch set statement_timeout = '20s';
 alter role mailfold_watch set lock_timeout = '2s';
 alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';
+alter role mailfold_query set statement_timeout = '5s';
+alter role mailfold_query set lock_timeout = '2s';
+alter role mailfold_query set idle_in_transaction_session_timeout = '10s';
+-- A page of a rare source and one of a common source are the same statement and need different plans.
+alter role mailfold_query set plan_cache_mode = 'force_custom_plan';

@@ -1,0 +1,60 @@
+"""mailfold tokens: who may ask the query API."""
+
+import argparse
+from typing import Any
+
+from cli.errors import DONE
+from cli.place import Place
+from cli.show import as_json, table
+
+COLUMNS = {
+    "name": "name",
+    "scopes": "scopes",
+    "made": "created_at",
+    "expires": "expires_at",
+    "revoked": "revoked_at",
+    "last used": "last_used_at",
+}
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command."""
+    tokens = commands.add_parser("tokens", help="who may ask the query API; add or revoke a token")
+    tokens.set_defaults(run=show_tokens)
+    actions = tokens.add_subparsers(dest="action", metavar="ACTION")
+    add = actions.add_parser("add", help="make a token and print it, this once")
+    add.add_argument("name", metavar="NAME", help="whose it is; what it changes is noted under this name")
+    add.add_argument("--scope", choices=("read", "operate"), default="read", help="operate may change things too")
+    add.add_argument("--days", type=int, help="how long it is good for; without it, until it is revoked")
+    add.add_argument("--replace", action="store_true", help="end a token of the same name")
+    add.set_defaults(run=add_token)
+    revoke = actions.add_parser("revoke", help="end a token at once")
+    revoke.add_argument("name", metavar="NAME")
+    revoke.set_defaults(run=revoke_token)
+
+
+def show_tokens(arguments: argparse.Namespace, place: Place) -> int:
+    """Show who may ask."""
+    found = place.order("tokens.list")
+    print(as_json(found) if arguments.json else table(found["tokens"], COLUMNS))
+    return DONE
+
+
+def add_token(arguments: argparse.Namespace, place: Place) -> int:
+    """Print the new token and nothing else, so that it can be piped to where it is kept."""
+    made = place.order(
+        "tokens.add",
+        name=arguments.name,
+        scope=arguments.scope,
+        days=arguments.days,
+        replace=arguments.replace or None,
+    )
+    print(as_json(made) if arguments.json else made["token"])
+    return DONE
+
+
+def revoke_token(arguments: argparse.Namespace, place: Place) -> int:
+    """End a token."""
+    ended = place.order("tokens.revoke", name=arguments.name)
+    print(as_json(ended) if arguments.json else f"{ended['name']} is revoked")
+    return DONE

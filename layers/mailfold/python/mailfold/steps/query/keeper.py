@@ -1,0 +1,60 @@
+"""What questions are answered with, and who asks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from mailfold.jsontext import dumps
+from mailfold.steps.operate.office import Office
+from mailfold.steps.query.limits import Buckets
+from mailfold.store.connection import Transaction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keeper:
+    """What one environment of query works with."""
+
+    #: What an order of a person is carried out with, as it is before anybody asks.
+    office: Office
+    #: Per token: what a page that is looked at needs, many times over.
+    asked: Buckets = field(default_factory=lambda: Buckets(per_second=20, burst=60))
+    #: Wrong tokens per caller: a person mistypes, a machine guesses.
+    failed: Buckets = field(default_factory=lambda: Buckets(per_second=0.2, burst=10))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """Whoever asks."""
+
+    name: str
+    scopes: frozenset[str]
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One admitted question with what it is answered from."""
+
+    office: Office
+    #: Open for as long as the answer is made; read only unless the route changes something.
+    tx: Transaction
+    #: What path, query and body say, read by their kinds; None for what was left out.
+    values: Mapping[str, Any]
+
+    @property
+    def now(self) -> datetime:
+        """Return when it was asked."""
+        return self.office.now
+
+    def text(self, name: str) -> str:
+        """Return a value as statements take it: empty where it was left out."""
+        value = self.values.get(name)
+        if value is None:
+            return ""
+        return value.isoformat() if isinstance(value, datetime) else str(value)
+
+    def note(self, action: str, *, address: str, **details: Any) -> None:
+        """Write into the audit log what this question changes; an address is noted in its erased form."""
+        parameters = {"by_whom": self.office.by, "action": action, "address": address, "details": dumps(details)}
+        self.tx.run("audit", parameters)

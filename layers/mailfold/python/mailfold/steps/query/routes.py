@@ -1,0 +1,271 @@
+"""Every route of the API: what it takes, who may ask, and which function answers."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from mailfold.errors import BadQuestion, MalformedPayload, NothingFound, QuestionTooLarge, WrongMethod
+from mailfold.jsontext import loads
+from mailfold.steps.query import flow, letters, messages, openapi, suppressions
+from mailfold.steps.query.answer import Answer
+from mailfold.steps.query.keeper import Asked
+from mailfold.steps.query.kinds import (
+    Address,
+    Flag,
+    Kind,
+    Moment,
+    OneOf,
+    Text,
+    Texts,
+    Whole,
+    read_json,
+    read_text,
+)
+from mailfold.steps.query.question import Question
+from mailfold.steps.query.schemas import CLASSES, STATUSES
+
+#: A thousand addresses of the greatest length, and as much again.
+MOST_BODY_BYTES = 700_000
+MOST_CHECKED = 1_000
+PAGE = Whole(most=200)
+CURSOR = Text(most=20_000)
+NAME = Text(most=200)
+SCOPE = Text(least=0, most=200)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """One method of one path."""
+
+    method: str
+    #: A parameter may only be the last part, and takes all the rest: message ids and addresses may hold a slash.
+    path: str
+    #: What a token must allow; None where nobody need be known.
+    scope: str | None
+    summary: str
+    #: The name of the answer in schemas.py.
+    answers: str
+    answer: Callable[[Asked], Answer] | None = None
+    #: Whether it changes nothing, so that the transaction is read only.
+    reads: bool = True
+    in_path: Mapping[str, Kind] = field(default_factory=dict)
+    in_query: Mapping[str, Kind] = field(default_factory=dict)
+    in_body: Mapping[str, Kind] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    #: Refusals of its own, besides those that every route has.
+    refusals: tuple[int, ...] = ()
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Return what a path must look like."""
+        return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(self.path)), re.DOTALL)
+
+    def read(self, question: Question, in_path: Mapping[str, str]) -> dict[str, Any]:
+        """Return the values of a question, each read by its kind; whatever the route does not know is refused."""
+        given = question.query
+        _known("parameter", given, self.in_query)
+        values: dict[str, Any] = {name: read_text(name, kind, in_path[name]) for name, kind in self.in_path.items()}
+        values |= {name: read_text(name, kind, given[name]) for name, kind in self.in_query.items() if name in given}
+        return values | (self._read_body(question) if self.in_body else {})
+
+    def _read_body(self, question: Question) -> dict[str, Any]:
+        if len(question.body) > MOST_BODY_BYTES:
+            raise QuestionTooLarge(f"the body may have at most {MOST_BODY_BYTES} bytes")
+        if not question.body and not self.needs:
+            return {}
+        try:
+            body = loads(question.body)
+        except MalformedPayload as wrong:
+            raise BadQuestion(str(wrong)) from None
+        if not isinstance(body, dict):
+            raise BadQuestion("the body must be an object")
+        _known("field", body, self.in_body)
+        for name in self.needs:
+            if name not in body:
+                raise BadQuestion(f"{name} is missing")
+        return {name: read_json(name, kind, body[name]) for name, kind in self.in_body.items() if name in body}
+
+
+def _known(what: str, given: Mapping[str, Any], known: Mapping[str, Kind]) -> None:
+    if given.keys() - known.keys():
+        raise BadQuestion(f"there is no such {what}; known are {', '.join(known) or 'none'}")
+
+
+PERIOD: dict[str, Kind] = {"since": Moment(), "until": Moment()}
+PAGES: dict[str, Kind] = {"limit": PAGE, "cursor": CURSOR}
+BY_HAND: dict[str, Kind] = {"scope": SCOPE, "reason": Text(least=0, most=1_000)}
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        method="GET",
+        path="/v1/messages",
+        scope="read",
+        summary="Messages by recipient, status, source and time, the newest first",
+        in_query={
+            "recipient": Address(),
+            "status": OneOf(words=STATUSES),
+            "bounce_class": OneOf(words=CLASSES),
+            "source": NAME,
+            **PERIOD,
+            **PAGES,
+        },
+        answers="Messages",
+        answer=messages.list_messages,
+    ),
+    Route(
+        method="GET",
+        path="/v1/messages/{message_id}",
+        scope="read",
+        summary="What happened to a message: its status for each recipient, and the timeline",
+        in_path={"message_id": Text(most=1_000)},
+        in_query={"raw": Flag()},
+        answers="Message",
+        answer=messages.show_message,
+        refusals=(404,),
+    ),
+    Route(
+        method="GET",
+        path="/v1/recipients/{address}",
+        scope="read",
+        summary="What is known of an address, and whether it may be mailed",
+        in_path={"address": Address()},
+        answers="Recipient",
+        answer=messages.show_recipient,
+    ),
+    Route(
+        method="POST",
+        path="/v1/suppressions/check",
+        scope="read",
+        summary="Whether each of up to 1,000 addresses is stopped",
+        in_body={"addresses": Texts(most=MOST_CHECKED), "scope": SCOPE},
+        needs=("addresses",),
+        answers="Checked",
+        answer=suppressions.check,
+    ),
+    Route(
+        method="GET",
+        path="/v1/suppressions",
+        scope="read",
+        summary="The addresses that are or were stopped, the newest first",
+        in_query={"reason": NAME, "active": Flag(), **PAGES},
+        answers="Suppressions",
+        answer=suppressions.list_suppressions,
+    ),
+    Route(
+        method="PUT",
+        path="/v1/suppressions/{address}",
+        scope="operate",
+        summary="Stop an address by hand, until it is lifted by hand",
+        reads=False,
+        in_path={"address": Address()},
+        in_body=BY_HAND,
+        answers="Decided",
+        answer=suppressions.stop,
+        refusals=(409,),
+    ),
+    Route(
+        method="DELETE",
+        path="/v1/suppressions/{address}",
+        scope="operate",
+        summary="Lift by hand whatever has stopped an address so far",
+        reads=False,
+        in_path={"address": Address()},
+        in_body=BY_HAND,
+        answers="Decided",
+        answer=suppressions.lift,
+        refusals=(404, 409),
+    ),
+    Route(
+        method="GET",
+        path="/v1/totals",
+        scope="read",
+        summary="Events by the day on which they happened, by source and kind, pruned ones included",
+        in_query={"days": Whole(most=366)},
+        answers="Totals",
+        answer=flow.totals,
+    ),
+    Route(
+        method="GET",
+        path="/v1/events/series",
+        scope="read",
+        summary="Events by kind for each hour (7 days at most) or day (31 at most) of their arrival",
+        in_query={"step": OneOf(words=tuple(flow.STEPS)), "source": NAME, **PERIOD},
+        answers="Series",
+        answer=flow.series,
+    ),
+    Route(
+        method="GET",
+        path="/v1/statuses/counts",
+        scope="read",
+        summary="How many messages have each status, counted up to 1,000",
+        in_query={"source": NAME, **PERIOD},
+        answers="StatusCounts",
+        answer=flow.status_counts,
+    ),
+    Route(
+        method="GET",
+        path="/v1/sources",
+        scope="read",
+        summary="How each source does: its last event, its rates, whether it is quiet, its dead letters",
+        answers="Sources",
+        answer=flow.sources,
+    ),
+    Route(
+        method="POST",
+        path="/v1/dead-letters/redrive",
+        scope="operate",
+        summary="Fold dead letters again, or tell what would become of them",
+        reads=False,
+        in_body=letters.CHOICE,
+        answers="Redriven",
+        refusals=(409, 501),
+    ),
+    Route(
+        method="GET",
+        path="/v1/dead-letters",
+        scope="read",
+        summary="The ways in which letters failed; with a group, its letters, the newest first",
+        in_query={"group": NAME, **PAGES},
+        answers="DeadLetters",
+        answer=letters.list_letters,
+    ),
+    Route(
+        method="GET",
+        path="/v1/dead-letters/{dead_letter_id}",
+        scope="read",
+        summary="One dead letter with what was received",
+        in_path={"dead_letter_id": NAME},
+        answers="DeadLetter",
+        answer=letters.show_letter,
+        refusals=(404,),
+    ),
+    Route(
+        method="GET",
+        path="/v1/openapi.json",
+        scope="read",
+        summary="This document",
+        answers="Document",
+        answer=lambda _: Answer(body=openapi.document(ROUTES)),
+    ),
+    Route(
+        method="GET",
+        path="/healthz",
+        scope=None,
+        summary="Whether the database can be reached, and the version of its schema",
+        answers="Health",
+    ),
+)
+
+
+def find(question: Question) -> tuple[Route, dict[str, str]]:
+    """Return the route of a question and what its path says; a fixed path comes before one with a parameter."""
+    found = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(question.path))]
+    fixed = [(route, match) for route, match in found if not match.groupdict()] or found
+    if not fixed:
+        raise NothingFound("there is no such path")
+    for route, match in fixed:
+        if route.method == question.method:
+            return route, match.groupdict()
+    raise WrongMethod(", ".join(sorted(route.method for route, _ in fixed)))

@@ -1,0 +1,121 @@
+"""The real query function on a test's database, asked the way API Gateway asks it."""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from mailfold.store.connection import Database
+from mailfold.tokens import new_token, token_hash
+from tests.support.handlers import Context, load_handler
+from tests.support.records import SOURCES, TOPICS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What a caller sees."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.content)
+
+
+@dataclass(kw_only=True)
+class Reader:
+    """Asks with a token of its own."""
+
+    module: Any
+    owner: Database
+    token: str = ""
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def get(self, path: str, **query: Any) -> Any:
+        """Ask and insist on an answer."""
+        reply = self.ask("GET", path, query={name: _text(value) for name, value in query.items()})
+        assert reply.status == 200, (reply.status, reply.content)
+        return reply.body
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | str = "",
+        body: Any = None,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        source_ip: str = "192.0.2.1",
+    ) -> Reply:
+        """Ask; `token` is another one, or "" for none."""
+        given = self.token if token is None else token
+        sent = {**({"Authorization": f"Bearer {given}"} if given else {}), **(headers or {})}
+        string = query if isinstance(query, str) else urlencode(query, quote_via=quote)
+        text = body if isinstance(body, str | None) else json.dumps(body)
+        answer = self.module.handler(
+            question_event(method, path, string, sent, (text or "").encode(), source_ip=source_ip), Context()
+        )
+        content = answer["body"].encode()
+        return Reply(
+            status=answer["statusCode"],
+            headers=answer["headers"],
+            content=base64.b64decode(content) if answer["isBase64Encoded"] else content,
+        )
+
+    def make_token(self, name: str, *scopes: str, expires: str = "null", revoked: str = "null") -> str:
+        """Store a token and return it."""
+        token = new_token()
+        listed = ", ".join(f"'{scope}'" for scope in scopes)
+        self.owner.execute(
+            f"insert into api_tokens (name, token_hash, scopes, created_at, expires_at, revoked_at) "
+            f"values ('{name}', '{token_hash(token)}', array[{listed}]::text[], now(), {expires}, {revoked})"
+        )
+        self.tokens[name] = token
+        return token
+
+    def close(self) -> None:
+        self.module.database.close()
+
+
+def make_reader(monkeypatch: pytest.MonkeyPatch, *, url: str, owner: Database) -> Reader:
+    """Load the function and give it a token that may do everything."""
+    environment = {
+        "SOURCES": json.dumps({name: {"provider": source.provider} for name, source in SOURCES.items()}),
+        "TOPICS": json.dumps(TOPICS),
+        "DATABASE_URL": url,
+        "PUBLISH": "true",
+        "SOFT_LIMIT": "5",
+        "RETENTION": "{}",
+    }
+    reader = Reader(module=load_handler("query", monkeypatch, environment), owner=owner)
+    # Tests ask faster than people do; what the limits are worth has a test of its own.
+    reader.module.keeper.asked.burst = reader.module.keeper.failed.burst = 1_000_000
+    reader.token = reader.make_token("ann", "read", "operate")
+    return reader
+
+
+def question_event(
+    method: str, path: str, query: str, headers: Mapping[str, str], body: bytes, *, source_ip: str = "192.0.2.1"
+) -> dict[str, Any]:
+    """Return what API Gateway's HTTP API makes of a request, in payload format 2.0."""
+    return {
+        "version": "2.0",
+        "routeKey": "ANY /v1/{proxy+}",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {name.lower(): value for name, value in headers.items()},
+        "requestContext": {"http": {"method": method, "path": path, "sourceIp": source_ip}},
+        "body": base64.b64encode(body).decode(),
+        "isBase64Encoded": True,
+    }
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
