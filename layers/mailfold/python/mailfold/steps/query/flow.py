@@ -81,6 +81,21 @@ def sources(asked: Asked) -> Answer:
     return Answer(body={"sources": told})
 
 
+def waiting(asked: Asked) -> Answer:
+    """Return the ages that tell whether anything is stuck: the newest event, what is unpublished, dead letters."""
+    [ages] = read(asked.tx, "read_waiting", {})
+    groups = read(asked.tx, "read_dead_letter_groups", {"most": MOST_COUNTED, "groups": GROUPS})
+    return Answer(
+        body={
+            "asked_at": asked.now.isoformat(),
+            **ages,
+            "oldest_dead_letter_at": min((group["first_at"] for group in groups), key=datetime.fromisoformat, default=None),
+            "dead_letters": sum(group["letters"] for group in groups),
+            "more_dead_letters": any(group["more"] for group in groups) or len(groups) == GROUPS,
+        }
+    )
+
+
 def _source(name: str, provider: str | None, traffic: Traffic, now: datetime) -> dict[str, Any]:
     silent_s = traffic.silent_seconds
     return {

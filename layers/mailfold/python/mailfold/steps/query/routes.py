@@ -213,6 +213,14 @@ ROUTES: tuple[Route, ...] = (
         answer=flow.sources,
     ),
     Route(
+        method="GET",
+        path="/v1/waiting",
+        scope="read",
+        summary="The ages of the newest event, of the oldest unpublished change and of the oldest dead letter",
+        answers="Waiting",
+        answer=flow.waiting,
+    ),
+    Route(
         method="POST",
         path="/v1/dead-letters/redrive",
         scope="operate",

@@ -61,6 +61,8 @@ grant select on
 to mailfold_query;
 grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on suppressions to mailfold_query;
 grant insert on outbox, audit_log to mailfold_query;
+-- Since when something waits, and not what.
+grant select (outbox_id, created_at, published_at) on outbox to mailfold_query;
 grant update (last_used_at) on api_tokens to mailfold_query;
 grant execute on function erased_form(text), erased_forms(text[]) to mailfold_query;
 
