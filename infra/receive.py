@@ -1,6 +1,7 @@
 """receive: the door. Providers call it over HTTPS; it verifies and enqueues."""
 
 import json
+from collections.abc import Iterable
 
 import jsii
 from aws_cdk import Duration, Stack
@@ -93,11 +94,11 @@ class Receive(Construct):
             self,
             "Api",
             api_name=Stack.of(self).stack_name,
-            description="Mailfold: webhooks",
+            description="Mailfold: webhooks, questions and the console",
             create_default_stage=False,
         )
         self._add_route()
-        self._add_stage(settings)
+        self.stage = self._add_stage(settings)
 
     def url(self, source: str) -> str:
         """Return the address a provider calls for this source."""
@@ -115,8 +116,15 @@ class Receive(Construct):
                 route, {"AwsSolutions-APIG4": "Each request is signed by its provider; the function verifies it."}
             )
 
-    def _add_stage(self, settings: Settings) -> None:
-        apigatewayv2.HttpStage(
+    def throttle(self, route_keys: Iterable[str], *, rate: int, burst: int) -> None:
+        """Give some routes a limit of their own, each."""
+        stage = self.stage.node.default_child
+        assert isinstance(stage, apigatewayv2.CfnStage)
+        limits = {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
+        stage.add_property_override("RouteSettings", dict.fromkeys(route_keys, limits))
+
+    def _add_stage(self, settings: Settings) -> apigatewayv2.HttpStage:
+        return apigatewayv2.HttpStage(
             self,
             "Stage",
             http_api=self.api,

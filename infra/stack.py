@@ -3,7 +3,7 @@
 from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
-from infra import operate, process, prune, publish, sweep, watch
+from infra import operate, process, prune, publish, query, sweep, watch
 from infra.alarms import Alarms
 from infra.claims import Claims
 from infra.dashboard import Dashboard
@@ -81,6 +81,16 @@ class MailfoldStack(Stack):
             database=self.database,
             topics=self._topics(settings),
         )
+        self.query = query.Query(
+            self,
+            "Query",
+            settings=settings,
+            layers=self.layers,
+            network=network,
+            database=self.database,
+            receive=self.receive,
+            topics=self._topics(settings),
+        )
         self.publish = self._publish(settings, network) if settings.publish else None
         self.migrate = Migrate(
             self, "Migrate", settings=settings, layers=self.layers, network=network, database=self.database
@@ -91,6 +101,7 @@ class MailfoldStack(Stack):
         self._admit(self.sweep.function, sweep.ROLE)
         self._admit(self.watch.function, watch.ROLE)
         self._admit(self.operate.function, operate.ROLE)
+        self._admit(self.query.function, query.ROLE)
         self._admit(self.migrate.function, OWNER)
         # New code must not meet the old schema, neither when the mapping starts nor when a deploy replaces the code.
         self.migrate.trigger.execute_before(
@@ -100,6 +111,7 @@ class MailfoldStack(Stack):
             self.sweep.function.function,
             self.watch.function.function,
             self.operate.function.function,
+            self.query.function.function,
             *([self.publish.function.function] if self.publish else []),
         )
 
@@ -151,6 +163,8 @@ class MailfoldStack(Stack):
             "PruneFunctionName": self.prune.function.function.function_name,
             "SweepFunctionName": self.sweep.function.function.function_name,
             "OperateFunctionName": self.operate.function.function.function_name,
+            "QueryUrl": f"{self.query.url}/v1",
+            "ConsoleUrl": f"{self.query.url}/console",
             "WatchFunctionName": self.watch.function.function.function_name,
             "AlarmTopicArn": self.alarms.topic.topic_arn,
             "DashboardName": self.dashboard.dashboard.dashboard_name,

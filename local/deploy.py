@@ -18,6 +18,7 @@ from local.samples import sampler
 DEPLOY_SECONDS = 120.0
 DATABASE = "mailfold"
 DEPENDENCIES_KEY = "dependencies-of-this-machine.zip"
+TEMPLATE_KEY = "template-of-this-machine.json"
 #: What `cdk bootstrap` writes, and the template's own rule asks for.
 BOOTSTRAP_PARAMETER = "/cdk-bootstrap/hnb659fds/version"
 
@@ -30,10 +31,10 @@ def deploy(folder: Path, endpoint: str, server: PostgresServer) -> dict[str, str
         samples={name: sampler(name).OPTIONS for name in _sampled_providers()},
     )
     template = json.dumps(edited(assembly.read_template(folder), place))
-    _bootstrap(folder, endpoint, template)
+    address = _bootstrap(folder, endpoint, template)
     cloudformation = client("cloudformation", endpoint)
     cloudformation.create_stack(
-        StackName=assembly.STACK, TemplateBody=template, Capabilities=["CAPABILITY_NAMED_IAM"], DisableRollback=True
+        StackName=assembly.STACK, TemplateURL=address, Capabilities=["CAPABILITY_NAMED_IAM"], DisableRollback=True
     )
     return _await_outputs(cloudformation)
 
@@ -42,8 +43,8 @@ def _sampled_providers() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(samples.__path__)]
 
 
-def _bootstrap(folder: Path, endpoint: str, template: str) -> None:
-    """Provide what `cdk bootstrap` and `cdk deploy` would: the parameter, the bucket and the assets in it."""
+def _bootstrap(folder: Path, endpoint: str, template: str) -> str:
+    """Provide what `cdk bootstrap` and `cdk deploy` would: the parameter, the bucket, the assets and the template."""
     client("ssm", endpoint).put_parameter(Name=BOOTSTRAP_PARAMETER, Value="21", Type="String")
     s3 = client("s3", endpoint)
     assets = assembly.read_assets(folder)
@@ -54,6 +55,9 @@ def _bootstrap(folder: Path, endpoint: str, template: str) -> None:
     for asset in assets:
         if asset.key in template:
             s3.put_object(Bucket=asset.bucket, Key=asset.key, Body=assembly.zipped(asset.folder))
+    # CloudFormation takes 51,200 bytes in a call, and from a bucket a megabyte.
+    s3.put_object(Bucket=assets[0].bucket, Key=TEMPLATE_KEY, Body=template.encode())
+    return f"{endpoint}/{assets[0].bucket}/{TEMPLATE_KEY}"
 
 
 def _await_outputs(cloudformation: Any) -> dict[str, str]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from types import FrameType
+from typing import Any
 
 from local.assembly import synthesise
 from local.aws import client
@@ -23,6 +24,8 @@ from local.state import Stack, StateFolder
 from local.whereabouts import DeployedFunction, deployed_functions, describe, http_sources
 
 OWNER = "mailfold_owner"
+#: Whoever uses the console of this machine.
+TOKEN_NAME = "local"  # noqa: S105 - the name of a token, not the token
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -76,8 +79,9 @@ class Runner:
         parts.callback(logs.move)
         self.say(f"schema migrated: {self._invoke(functions['migrate'].name)}")
         stack = self._publish(outputs, functions)
+        token = self._token(functions["operate"].name)
         self.say("ready")
-        print(_greeting(stack, self.folder), flush=True)
+        print(_greeting(stack, self.folder, token), flush=True)
         return logs
 
     def _publish(self, outputs: Mapping[str, str], functions: Mapping[str, DeployedFunction]) -> Stack:
@@ -95,6 +99,16 @@ class Runner:
         self.folder.publish(stack)
         return stack
 
+    def _token(self, operate: str) -> str:
+        """Have a token made for whoever sits here, in place of the one of the last run."""
+        arguments = {"name": TOKEN_NAME, "scope": "operate", "replace": True}
+        order = {"command": "tokens.add", "arguments": arguments, "by": "local"}
+        answer = json.loads(self._invoke(operate, order))
+        if not answer["ok"]:
+            raise LocalError(f"no token could be made: {answer['error']}")
+        token: str = answer["result"]["token"]
+        return token
+
     def _create_database(self) -> None:
         """Make what RDS would have made: the master user, who is no superuser there either, and the database."""
         with connect(self.postgres.url()) as connection:
@@ -103,12 +117,13 @@ class Runner:
             if not connection.run("select from pg_database where datname = :name", name=DATABASE):
                 connection.run(f"create database {DATABASE} owner {OWNER}")
 
-    def _invoke(self, function: str) -> str:
-        answer = client("lambda", self.emulator.endpoint).invoke(FunctionName=function, Payload=b"{}")
+    def _invoke(self, function: str, event: Mapping[str, Any] | None = None) -> str:
+        payload_in = json.dumps(event or {}).encode()
+        answer = client("lambda", self.emulator.endpoint).invoke(FunctionName=function, Payload=payload_in)
         payload: str = answer["Payload"].read().decode()
         if "FunctionError" in answer:
             reason = json.loads(payload).get("errorMessage", payload)
-            raise LocalError(f"{function} failed: {reason} (see {self.folder.logs}/migrate.log)")
+            raise LocalError(f"{function} failed: {reason} (see {self.folder.logs})")
         return payload
 
     def _watch(self, logs: FunctionLogs) -> None:
@@ -120,7 +135,7 @@ class Runner:
             time.sleep(1)
 
 
-def _greeting(stack: Stack, folder: StateFolder) -> str:
+def _greeting(stack: Stack, folder: StateFolder, token: str) -> str:
     doors = ", ".join(name for name, source in stack.sources.items() if source.signer)
     topic = f"\n  {'SES':<12}publish to {stack.topic_arn}" if stack.topic_arn else ""
     return f"""
@@ -128,6 +143,8 @@ Mailfold is running. Ctrl-C stops it and keeps the data; make run RESET=1 starts
 
   {"webhooks":<12}POST {stack.base_url}/webhooks/{{source}}
   {"sources":<12}{doors}{topic}
+  {"console":<12}{stack.base_url}/console#token={token}
+  {"questions":<12}GET {stack.base_url}/v1/sources, with that token as authorization: Bearer
   {"Postgres":<12}{stack.dsn}
   {"AWS":<12}AWS_ENDPOINT_URL={stack.aws_endpoint} AWS_REGION={stack.region}, any keys
   {"logs":<12}{folder.logs}

@@ -14,8 +14,8 @@ from infra.settings import Settings
 from infra.stack import MailfoldStack
 
 ROOT = Path(__file__).parents[2]
-STEPS = ("receive", "process", "prune", "sweep", "watch", "operate", "migrate")
-IN_THE_NETWORK = ("process", "prune", "sweep", "watch", "operate", "migrate")
+STEPS = ("receive", "process", "prune", "sweep", "watch", "operate", "query", "migrate")
+IN_THE_NETWORK = ("process", "prune", "sweep", "watch", "operate", "query", "migrate")
 
 Resource = dict[str, Any]
 

@@ -13,6 +13,7 @@ ROLES = {
     "prune": "mailfold_prune",
     "sweep": "mailfold_sweep",
     "migrate": "mailfold_owner",
+    "query": "mailfold_query",
 }
 
 

@@ -69,6 +69,7 @@ def test_the_calls_of_each_step_are_the_ones_its_design_names() -> None:
         "prune": set(),
         "sweep": set(),
         "migrate": set(),
+        "query": set(),
     }
     assert {step for step in STEPS if calls(step).signed == {"rds-db:connect"}} == set(IN_THE_NETWORK)
 

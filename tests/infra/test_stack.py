@@ -24,6 +24,8 @@ def test_the_outputs_say_what_an_operator_needs(stack: Synthesised) -> None:
         "PruneFunctionName",
         "SweepFunctionName",
         "MigrateFunctionName",
+        "QueryUrl",
+        "ConsoleUrl",
     }
     assert rendered(outputs["WebhookUrlSendgrid"]["Value"]) == "stand-in/webhooks/sendgrid"
     assert not any("Export" in output for output in outputs.values())

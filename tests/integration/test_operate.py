@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mailfold.tokens import token_hash
 from tests.integration.conftest import Store, Workshop
 from tests.support.records import envelope, raw, record
 
@@ -79,3 +80,41 @@ def test_a_database_that_is_away_is_worth_another_try(order: Order, store: Store
     store.rows("alter view current_status rename to elsewhere")
 
     assert order("message.show", declined=True, message_id="m1")["again"] is True
+
+
+class TestTokens:
+    """Who may ask the query API."""
+
+    def test_a_token_is_shown_once_and_kept_as_a_digest(self, order: Order, store: Store) -> None:
+        made = order("tokens.add", name="checkout", scope="operate", days=3)
+
+        [listed] = order("tokens.list")["tokens"]
+
+        assert made["scopes"] == listed["scopes"] == ["read", "operate"]
+        assert listed["expires_at"] is not None
+        assert "token_hash" not in listed
+        assert store.value("select token_hash from api_tokens") == token_hash(made["token"])
+        assert made["token"] not in str(store.rows("select * from api_tokens, audit_log"))
+        assert store.rows("select by_whom, action, details ->> 'name' from audit_log") == [
+            ["ann", "tokens.add", "checkout"]
+        ]
+
+    def test_a_revoked_token_may_be_made_anew_and_another_may_not(self, order: Order) -> None:
+        first = order("tokens.add", name="checkout")
+        order("tokens.add", declined=True, name="checkout")
+        order("tokens.revoke", name="checkout")
+        order("tokens.revoke", declined=True, name="checkout")
+        second = order("tokens.add", name="checkout")
+        third = order("tokens.add", name="checkout", replace=True)
+
+        assert len({made["token"] for made in (first, second, third)}) == 3
+        assert [token["revoked_at"] for token in order("tokens.list")["tokens"]] == [None]
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [{}, {"name": "Ann"}, {"name": "a b"}, {"name": "a", "scope": "all"}, {"name": "a", "days": -1}],
+    )
+    def test_a_mistake_makes_no_token(self, order: Order, arguments: dict[str, Any]) -> None:
+        order("tokens.add", declined=True, **arguments)
+
+        assert order("tokens.list")["tokens"] == []

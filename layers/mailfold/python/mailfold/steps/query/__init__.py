@@ -24,7 +24,7 @@ from mailfold.steps.query import console, letters, tokens
 from mailfold.steps.query.answer import Answer, refusal
 from mailfold.steps.query.keeper import Asked, Keeper, Token
 from mailfold.steps.query.question import Question
-from mailfold.steps.query.routes import Route, find
+from mailfold.steps.query.routes import Route, find, place_of
 
 #: Every reason for not answering, and its status.
 STATUS: dict[type[MailfoldError], int] = {
@@ -58,10 +58,10 @@ def query(question: Question, keeper: Keeper, *, remaining_ms: Callable[[], int]
     except Exception as mistake:
         telemetry.warn("failed", reason=type(mistake).__name__, where=_where(mistake))
         answer = refusal(500, "this is a mistake of ours; it is counted and logged")
-    if answer.status >= 500:
-        telemetry.count("QueriesFailed")
-    else:
-        telemetry.count("QueriesRefused" if answer.status >= 400 else "QueriesAnswered")
+    kind = "QueriesFailed" if answer.status >= 500 else "QueriesRefused" if answer.status >= 400 else "QueriesAnswered"
+    telemetry.count(kind)
+    # The path as the table has it: what stands in its place may be an address.
+    telemetry.say("asked", route=place_of(question), status=answer.status, by=answer.by)
     return answer
 
 
@@ -80,7 +80,7 @@ def _answered(question: Question, keeper: Keeper) -> Answer:
     if route.answer is None:
         token = _admitted(question, keeper, route.scope)
         office = replace(keeper.office, by=f"token:{token.name}")
-        return letters.redrive(office, route.read(question, in_path))
+        return replace(letters.redrive(office, route.read(question, in_path)), by=token.name)
     return _asked(question, keeper, route, in_path)
 
 
@@ -94,7 +94,7 @@ def _asked(question: Question, keeper: Keeper, route: Route, in_path: dict[str, 
         office = replace(keeper.office, by=f"token:{token.name}")
         answer = route.answer(Asked(office=office, tx=tx, values=route.read(question, in_path)))
     _note_use(token, keeper)
-    return answer
+    return replace(answer, by=token.name)
 
 
 def _admitted(question: Question, keeper: Keeper, scope: str = "read") -> Token:

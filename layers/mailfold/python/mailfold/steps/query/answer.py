@@ -25,6 +25,8 @@ class Answer:
     body: Any = None
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Whom it is for, where that is known.
+    by: str | None = None
 
     def for_api_gateway(self) -> dict[str, Any]:
         """Return it in payload format 2.0."""

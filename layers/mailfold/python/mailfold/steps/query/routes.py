@@ -26,6 +26,7 @@ from mailfold.steps.query.kinds import (
 from mailfold.steps.query.question import Question
 from mailfold.steps.query.schemas import CLASSES, STATUSES
 
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 #: A thousand addresses of the greatest length, and as much again.
 MOST_BODY_BYTES = 700_000
 MOST_CHECKED = 1_000
@@ -265,6 +266,15 @@ ROUTES: tuple[Route, ...] = (
         answers="Health",
     ),
 )
+
+
+def place_of(question: Question) -> str:
+    """Return a question's method and path as this table has them, for a log line that tells nothing else."""
+    fitting = [route.path for route in ROUTES if route.pattern.fullmatch(question.path)]
+    method = question.method if question.method in METHODS else "?"
+    if question.path == "/console" or question.path.startswith("/console/"):
+        return f"{method} /console"
+    return f"{method} {min(fitting, key=lambda path: '{' in path, default='elsewhere')}"
 
 
 def find(question: Question) -> tuple[Route, dict[str, str]]:
