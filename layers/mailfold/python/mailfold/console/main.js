@@ -50,8 +50,11 @@ function show() {
   const route = parse(location.hash);
   const [page, entry] = PAGES[route.page] ?? PAGES.overview;
   for (const anchor of nav.querySelectorAll("a")) {
-    if (anchor.dataset.page === entry) anchor.setAttribute("aria-current", "page");
-    else anchor.removeAttribute("aria-current");
+    anchor.toggleAttribute("aria-current", false);
+    if (anchor.dataset.page !== entry) continue;
+    anchor.setAttribute("aria-current", "page");
+    // On a narrow screen the entries scroll.
+    anchor.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   const view = page.open(main, route, () => following?.now());
   document.title = `${view.title} · Mailfold`;

@@ -130,7 +130,7 @@ function rowsOf(messages) {
   const rows = messages.map((message) => [
     rowLink(link("message", message.message_id), message.recipient, `Message ${message.message_id}`),
     pill(message.status, message.bounce_class),
-    el("span", { class: "clip" }, message.event.reason || message.event.type),
+    el("span", { class: "clip" }, [message.event.type, message.event.reason].filter(Boolean).join(": ")),
     message.source,
     when(message.event.received_at),
   ]);

@@ -77,6 +77,6 @@ function events(found) {
   ]);
   return [
     el("h2", {}, `Events (${found.events.length}${found.events.length === 100 ? "+" : ""})`),
-    table("Events", HEADINGS, rows, { look: "events" }),
+    el("div", { class: "listing" }, table("Events", HEADINGS, rows, { look: "events" })),
   ];
 }

@@ -38,7 +38,7 @@ export function open(main, route) {
   const events = figure("Events by type", `As they arrived, by ${step}, in the last ${words}.`);
   const bounces = figure("Hard bounces", `Of what was sent, by ${step}. Fewer than ${LEAST_SENDS} sends make no rate.`);
   const complaints = figure("Complaints", `Of what was sent, by ${step}. Fewer than ${LEAST_SENDS} sends make no rate.`);
-  const waiting = figure("Age of the oldest that waits", "Measured while this page is open. The age of the queue itself is on the CloudWatch dashboard.");
+  const waiting = figure("Ages", "Measured while this page is open: both rise when something is stuck. The age of the oldest record of the queue is on the CloudWatch dashboard.");
   put(main, heading("Overview", chips(name)), tiles, events.node, el("div", { class: "pair" }, bounces.node, complaints.node), waiting.node);
 
   async function refresh(signal) {
@@ -102,15 +102,18 @@ function labelOf(step, hours) {
   return (at) => new Date(at).toLocaleString("en-GB", options);
 }
 
-function remember({ asked_at: at, oldest_unpublished_at: unpublished }) {
-  ages.push({ at: Date.parse(at), seconds: unpublished ? Math.max(0, (Date.parse(at) - Date.parse(unpublished)) / 1000) : 0 });
+function remember({ asked_at: at, oldest_unpublished_at: unpublished, newest_event_at: newest }) {
+  const age = (iso) => (iso ? Math.max(0, (Date.parse(at) - Date.parse(iso)) / 1000) : null);
+  ages.push({ at: Date.parse(at), unpublished: age(unpublished) ?? 0, newest: age(newest) });
   if (ages.length > KEPT) ages.shift();
 }
 
 function agesData() {
   const label = (at) => new Date(at).toLocaleTimeString("en-GB");
-  const values = ages.map(({ seconds }) => seconds);
-  const series = [{ name: "oldest change that is not published yet", look: "deferred", values }];
+  const series = [
+    { name: "oldest change that is not published yet", look: "deferred", values: ages.map((age) => age.unpublished) },
+    { name: "newest event", look: "clicked", values: ages.map((age) => age.newest) },
+  ];
   return { key: ages.at(-1), kind: "lines", times: ages.map(({ at }) => at), label, format: span, least: 10, series };
 }
 

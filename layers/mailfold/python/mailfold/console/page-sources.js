@@ -6,7 +6,7 @@ import { percent } from "./plot.js";
 import { link } from "./router.js";
 import { copyable, empty, heading, mark, table, when } from "./widgets.js";
 
-const HEADINGS = ["Source", "Flow", "Last event", "Last hour", "Sends, 24 h", "Hard bounces, 24 h", "Complaints, 24 h", "Dead letters", "Webhook"];
+const HEADINGS = ["Source", "Flow", "Last event", "Events, 1 h", "Sends, 24 h", "Hard bounces, 24 h", "Complaints, 24 h", "Dead letters", "Webhook"];
 
 export function open(main) {
   const list = el("section", { class: "listing", "aria-label": "Sources" });
@@ -29,7 +29,7 @@ function rowsOf(sources) {
     [el("a", { href: link("activity", "", { source: row.source }) }, row.source), el("small", { class: "faint" }, row.provider ?? "no longer configured")],
     flow(row),
     when(row.last_event_at),
-    `${row.hour.events ?? 0} events`,
+    String(row.hour.events ?? 0),
     String(row.day.sends),
     rate(row, row.day.hard_bounces, "HardBouncePercentDay"),
     rate(row, row.day.complaints, "ComplaintPercentDay"),
@@ -60,7 +60,8 @@ function rate(row, events, name) {
 function webhook(row) {
   if (!row.provider) return "–";
   if (row.provider === "ses") return el("span", { class: "faint" }, "SNS topic");
-  return copyable(new URL(`webhooks/${encodeURIComponent(row.source)}`, document.baseURI).href, "webhook's address");
+  const path = `webhooks/${encodeURIComponent(row.source)}`;
+  return copyable(new URL(path, document.baseURI).href, "webhook's address", `…/${path}`);
 }
 
 function refusals() {

@@ -94,7 +94,7 @@ function rowsOf(suppressions, again) {
 function evidence({ reason, evidence: found, manual_by: by, manual_reason: words }) {
   if (reason === "manual") return `${by}: ${words || "no reason given"}`;
   if (reason === "soft_bounces") return `${found?.limit ?? ""} in a row with no delivery since`;
-  return [found?.kind, found?.reason].filter(Boolean).join(": ") || "–";
+  return found ? found.reason || `told by ${found.source}` : "–";
 }
 
 function nothing(active, reason) {

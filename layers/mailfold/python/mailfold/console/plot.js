@@ -134,7 +134,7 @@ function thresholds({ lines = [], format }, { width, height, top }) {
     const y = height * (1 - at / top);
     return [
       shape("line", { class: "threshold", x1: 0, x2: width, y1: y, y2: y }),
-      shape("text", { class: "threshold-name", x: width, y: y - 4, "text-anchor": "end" }, format(at)),
+      shape("text", { class: "threshold-name", x: 4, y: y - 4 }, format(at)),
     ];
   });
 }

@@ -39,7 +39,7 @@ export function tick() {
 }
 
 // Returns an id in monospace with a button that copies it.
-export function copyable(text, name = "id") {
+export function copyable(text, name = "id", shown = text) {
   const button = el("button", { type: "button", class: "copy", "aria-label": `Copy the ${name}`, title: "Copy" }, "Copy");
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(text).then(
@@ -49,7 +49,7 @@ export function copyable(text, name = "id") {
     announce(`${name}: ${button.textContent.toLowerCase()}`);
     setTimeout(() => (button.textContent = "Copy"), 1500);
   });
-  return el("span", { class: "copyable" }, el("code", {}, text), button);
+  return el("span", { class: "copyable" }, el("code", { title: text }, shown), button);
 }
 
 // Returns what stands where there is nothing to show; it says what would bring something.
