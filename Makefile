@@ -7,12 +7,12 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos synth bench cost deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: ## install everything into .venv and .venv-stack
+setup: ## install everything into .venv, .venv-stack and .venv-tools
 	@$(PYTHON) local/bootstrap.py
 
 run: setup ## run the whole pipeline on this machine (RESET=1 starts anew)
@@ -68,8 +68,11 @@ cost: setup ## dollars per million events, from the measured work and docs/cost.
 deploy: setup ## cdk deploy, with the account of your AWS profile
 	@$(PY) -m local.cdk deploy
 
-lock: setup ## recompile the three requirement files
+openapi: setup ## write docs/openapi.json anew from the routes
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m local.openapi
+
+lock: setup ## recompile the four requirement files
 	@$(PY) local/bootstrap.py --lock
 
 clean: ## remove what the commands above made
-	rm -rf .venv .venv-stack .local .build cdk.out
+	rm -rf .venv .venv-stack .venv-tools .local .build cdk.out

@@ -1,4 +1,4 @@
-"""Create the project's two environments; runs on a bare Python, before anything is installed."""
+"""Create the project's environments; runs on a bare Python, before anything is installed."""
 
 import hashlib
 import os
@@ -13,12 +13,15 @@ OLDEST = (3, 11)
 ENVIRONMENTS = {
     ".venv": "requirements.txt",
     ".venv-stack": "local/requirements.txt",
+    ".venv-tools": "tests/tools/requirements.txt",
 }
-LOCKS = ("requirements", "local/requirements", "layers/dependencies/requirements")
+LOCKS = ("requirements", "local/requirements", "layers/dependencies/requirements", "tests/tools/requirements")
+#: These stand alone: what they pin need not agree with the rest.
+APART = ("local/requirements", "tests/tools/requirements")
 
 
 def main() -> None:
-    """Bring both environments to what their lock files say, or compile the locks anew."""
+    """Bring the environments to what their lock files say, or compile the locks anew."""
     if sys.version_info < OLDEST:
         sys.exit(
             f"Mailfold needs Python {OLDEST[0]}.{OLDEST[1]} or newer; {sys.executable} is "
@@ -59,7 +62,7 @@ def compile_locks() -> None:
     """Resolve each requirements.in for every Python and platform we run on."""
     for name in LOCKS:
         options = ["--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header"]
-        constraint = [] if name == "local/requirements" else ["--constraint", str(ROOT / "requirements.in")]
+        constraint = [] if name in APART else ["--constraint", str(ROOT / "requirements.in")]
         run(*uv(), "pip", "compile", *options, "--no-annotate", *constraint, f"{name}.in", "-o", f"{name}.txt")
 
 

@@ -28,6 +28,16 @@ class Reply:
         return json.loads(self.content)
 
 
+def reply_of(answer: Mapping[str, Any]) -> Reply:
+    """Return what API Gateway sends of a function's answer."""
+    content = answer["body"].encode()
+    return Reply(
+        status=answer["statusCode"],
+        headers=answer["headers"],
+        content=base64.b64decode(content) if answer["isBase64Encoded"] else content,
+    )
+
+
 @dataclass(kw_only=True)
 class Reader:
     """Asks with a token of its own."""
@@ -62,12 +72,7 @@ class Reader:
         answer = self.module.handler(
             question_event(method, path, string, sent, (text or "").encode(), source_ip=source_ip), Context()
         )
-        content = answer["body"].encode()
-        return Reply(
-            status=answer["statusCode"],
-            headers=answer["headers"],
-            content=base64.b64decode(content) if answer["isBase64Encoded"] else content,
-        )
+        return reply_of(answer)
 
     def make_token(self, name: str, *scopes: str, expires: str = "null", revoked: str = "null") -> str:
         """Store a token and return it."""
