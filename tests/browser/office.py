@@ -12,11 +12,13 @@ from mailfold.envelope import seal
 from mailfold.request import Source
 from mailfold.store.connection import Database
 from tests.support.handlers import Context, load_handler
-from tests.support.loopback import Loopback
+from tests.support.http_door import served
 from tests.support.proofs import verified_request
 from tests.support.reader import Reader
 from tests.support.records import sqs_event
 
+#: Below this the emulator serves the API; what works here works below any prefix.
+PREFIX = "/_aws/execute-api/mailfold"
 SOURCES = {
     "sendgrid": "sendgrid",
     "postmark": "postmark",
@@ -29,9 +31,7 @@ SOURCES = {
 class Office:
     """What a browser test works with."""
 
-    def __init__(
-        self, server: PostgresServer, name: str, monkeypatch: pytest.MonkeyPatch, *, template: str
-    ) -> None:
+    def __init__(self, server: PostgresServer, name: str, monkeypatch: pytest.MonkeyPatch, *, template: str) -> None:
         self._server, self._name = server, name
         admin = Database(server.url())
         admin.execute(f"create database {name} template {template}")
@@ -45,7 +45,9 @@ class Office:
         self._query.keeper.asked.burst = self._query.keeper.failed.burst = 1_000_000
         self.reader = Reader(module=self._query, owner=self.owner)
         self.reader.token = self.reader.make_token("ann", "read", "operate")
-        self.front = Loopback(self._query)
+        self._serving = served(self._query.handler, prefix=PREFIX)
+        self.url = self._serving.__enter__()
+        self.origin = self.url.removesuffix(PREFIX)
 
     def _load(self, step: str, monkeypatch: pytest.MonkeyPatch, common: dict[str, str]) -> Any:
         return load_handler(
@@ -54,7 +56,7 @@ class Office:
 
     def console(self, token: str | None = None) -> str:
         """Return the address that brings a token along."""
-        return f"{self.front.url}/console#token={self.reader.token if token is None else token}"
+        return f"{self.url}/console#token={self.reader.token if token is None else token}"
 
     def receive(self, source: str, events: Sequence[Any], *, at: datetime | None = None) -> None:
         """Fold the events of one request that was received at some time, 200 to an envelope."""
@@ -70,7 +72,7 @@ class Office:
 
     def close(self) -> None:
         """Leave nothing behind."""
-        self.front.close()
+        self._serving.__exit__(None, None, None)
         for module in (self._process, self._query, self._sweep):
             module.database.close()
         self.owner.close()

@@ -100,7 +100,14 @@ def _stops(office: Office, now: datetime) -> None:
         event(9, "deferred", response="451 4.7.1 Greylisted, try again in 5 minutes", attempt="1", **journey),
         event(10, "delivered", response="250 2.0.0 OK", **journey),
         event(11, "open", sg_machine_open=True, useragent="GoogleImageProxy", **journey),
-        event(12, "bounce", type="bounce", status="5.1.1", reason="550 5.1.1 User unknown in virtual mailbox table", **journey),
+        event(
+            12,
+            "bounce",
+            type="bounce",
+            status="5.1.1",
+            reason="550 5.1.1 User unknown in virtual mailbox table",
+            **journey,
+        ),
     ]
     office.receive("newsletter", events, at=now - timedelta(minutes=1))
     office.sweep()
@@ -108,7 +115,10 @@ def _stops(office: Office, now: datetime) -> None:
 
 
 def _letters(office: Office, now: datetime) -> None:
-    bad = [{"event": "bounce", "email": f"x{n}@example.com", "timestamp": "yesterday", "sg_event_id": f"bad{n}"} for n in range(7)]
+    bad = [
+        {"event": "bounce", "email": f"x{n}@example.com", "timestamp": "yesterday", "sg_event_id": f"bad{n}"}
+        for n in range(7)
+    ]
     nameless = [{"type": "delivery", "data": {"message_id": f"m{n}"}} for n in range(3)]
     office.receive("sendgrid", bad, at=now - timedelta(hours=2))
     office.receive("main", nameless, at=now - timedelta(minutes=30))

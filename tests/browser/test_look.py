@@ -41,7 +41,9 @@ def test_every_page_is_fit_to_be_looked_at(
     sideways = {}
     for name, (address, drawn) in PAGES.items():
         open_page(page, address, drawn)
-        page.screenshot(path=ARTEFACTS / f"{name}-{screen}-{scheme}.png", full_page=name not in {"activity", "suppressions"})
+        page.screenshot(
+            path=ARTEFACTS / f"{name}-{screen}-{scheme}.png", full_page=name not in {"activity", "suppressions"}
+        )
         sideways[name] = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         if (screen, scheme) in EXAMINED:
             findings[name] = serious(page)

@@ -2,13 +2,17 @@
 // wrote into an address, a reason or a raw is shown and never run.
 
 const TAGS = new Set(
-  ("a article b br button caption code dd details dialog div dl dt form h1 h2 h3 input label li nav ol option output p " +
-    "pre progress section select small span strong summary table tbody td textarea th thead time tr ul").split(" "),
+  (
+    "a article b br button caption code dd details dialog div dl dt form h1 h2 h3 input label li nav ol option output p " +
+    "pre progress section select small span strong summary table tbody td textarea th thead time tr ul"
+  ).split(" "),
 );
 const SHAPES = new Set("circle desc g line path polyline rect svg text title".split(" "));
 const NAMES = new Set(
-  ("autocomplete autofocus checked class cols colspan datetime disabled download for hidden href id list max maxlength " +
-    "min name open placeholder required role rows scope selected spellcheck tabindex title type value").split(" "),
+  (
+    "autocomplete autofocus checked class cols colspan datetime disabled download for hidden href id list max maxlength " +
+    "min name open placeholder required role rows scope selected spellcheck tabindex title type value"
+  ).split(" "),
 );
 const DRAWN = new Set(
   "class cx cy d height id points r role rx text-anchor transform viewBox width x x1 x2 y y1 y2".split(" "),

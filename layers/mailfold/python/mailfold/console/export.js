@@ -33,7 +33,13 @@ export async function exportMessages(button, query) {
       return button.dataset.stop === "now";
     });
     const names = Object.keys(COLUMNS);
-    csv.save("mailfold-activity.csv", csv.table(names, rows.map((row) => names.map((name) => COLUMNS[name](row)))));
+    csv.save(
+      "mailfold-activity.csv",
+      csv.table(
+        names,
+        rows.map((row) => names.map((name) => COLUMNS[name](row))),
+      ),
+    );
     announce(rows.length >= MOST_ROWS ? `The first ${MOST_ROWS} rows are saved.` : `${rows.length} rows are saved.`);
   } catch (reason) {
     announce(`No file: ${reason.message}`);

@@ -42,7 +42,10 @@ export function makeFilters(filter, change) {
 
   function count(counts) {
     const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.chip : null;
-    put(chips, CHIPS.map((chip) => chipOf(chip, filter, counts, change)));
+    put(
+      chips,
+      CHIPS.map((chip) => chipOf(chip, filter, counts, change)),
+    );
     if (focused !== null) chips.querySelector(`[data-chip="${CSS.escape(focused)}"]`)?.focus();
   }
 
@@ -111,7 +114,10 @@ function periodOf(filter, change) {
     else change({ period: select.value });
   });
   for (const day of [from, to]) {
-    day.addEventListener("change", () => from.value && to.value && change({ period: "own", from: from.value, to: to.value }));
+    day.addEventListener(
+      "change",
+      () => from.value && to.value && change({ period: "own", from: from.value, to: to.value }),
+    );
   }
   return el("span", { class: "period" }, select, days);
 }

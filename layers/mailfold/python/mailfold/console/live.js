@@ -32,7 +32,9 @@ export function follow(refresh, { failed, succeeded, isPaused }) {
     else turn();
   }
 
-  document.addEventListener("visibilitychange", () => !document.hidden && !isPaused() && turn(), { signal: stop.signal });
+  document.addEventListener("visibilitychange", () => !document.hidden && !isPaused() && turn(), {
+    signal: stop.signal,
+  });
   turn();
   return { stop: () => (stop.abort(), clearTimeout(timer)), now: turn };
 }

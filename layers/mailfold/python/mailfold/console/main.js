@@ -85,7 +85,10 @@ function failed(reason, wait) {
 }
 
 function makeTools() {
-  put(nav, Object.entries(NAVIGATION).map(([page, words]) => el("a", { href: link(page), "data-page": page }, words)));
+  put(
+    nav,
+    Object.entries(NAVIGATION).map(([page, words]) => el("a", { href: link(page), "data-page": page }, words)),
+  );
   liveSwitch.addEventListener("click", () => {
     paused = !paused;
     liveSwitch.setAttribute("aria-pressed", String(!paused));

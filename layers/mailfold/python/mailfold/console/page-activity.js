@@ -51,7 +51,8 @@ export function open(main, route) {
     shown = page;
     if (place.cursors.length === 1) place.newest = new Set(page.messages.map(rowKey));
     fresh.hidden = true;
-    if (!same || !list.childNodes.length) put(list, page.messages.length ? rowsOf(page.messages) : nothing(filter, page));
+    if (!same || !list.childNodes.length)
+      put(list, page.messages.length ? rowsOf(page.messages) : nothing(filter, page));
     put(pages, pager());
   }
 
@@ -140,7 +141,10 @@ function rowsOf(messages) {
 function nothing(filter, page) {
   if (page.next) return empty("Nothing on this page yet.", el("p", {}, "Older pages may hold more."));
   if (filter.q || filter.status || filter.source) {
-    return empty("No message fits these filters.", el("p", {}, el("a", { href: link("activity") }, "Clear the filters")));
+    return empty(
+      "No message fits these filters.",
+      el("p", {}, el("a", { href: link("activity") }, "Clear the filters")),
+    );
   }
   return empty(
     filter.period === "all" ? "No event has arrived yet." : "No event has arrived in this time.",

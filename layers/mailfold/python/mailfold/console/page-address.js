@@ -21,7 +21,12 @@ export function open(main, route, again) {
     const now = JSON.stringify(found);
     if (now === before) return;
     before = now;
-    put(body, verdict(found, again), found.suppressions.map((row) => stopCard(found.address, row, again)), events(found));
+    put(
+      body,
+      verdict(found, again),
+      found.suppressions.map((row) => stopCard(found.address, row, again)),
+      events(found),
+    );
   }
 
   return { title: "Address", refresh };
@@ -55,7 +60,8 @@ function stopCard(address, row, again) {
       fact("First stop", when(row.first_stop_at ?? row.soft_stop_at ?? row.manual_at)),
       fact("Latest stop", when(row.last_stop_at ?? row.soft_stop_at ?? row.manual_at)),
       row.last_lift_at && fact("Latest lift", when(row.last_lift_at)),
-      row.manual_effect && fact("By hand", `${row.manual_effect} by ${row.manual_by}: ${row.manual_reason || "no reason given"}`),
+      row.manual_effect &&
+        fact("By hand", `${row.manual_effect} by ${row.manual_by}: ${row.manual_reason || "no reason given"}`),
     ),
     row.stopped && el("p", {}, decideButton("lift", address, row.scope, again)),
     folded("Evidence", () => row),

@@ -90,7 +90,11 @@ function groupHead(group) {
   ];
   return [
     el("p", { class: "reason" }, group.reason),
-    el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+    el(
+      "dl",
+      { class: "facts" },
+      facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+    ),
   ];
 }
 
@@ -128,6 +132,10 @@ function count(groups) {
 function nothing() {
   return empty(
     "No dead letters.",
-    el("p", {}, "Every event that was accepted is folded. An event that cannot be is kept here with its reason and its raw."),
+    el(
+      "p",
+      {},
+      "Every event that was accepted is folded. An event that cannot be is kept here with its reason and its raw.",
+    ),
   );
 }

@@ -40,7 +40,10 @@ export function open(main, route, again) {
     if (now === before) return;
     before = now;
     raws = null;
-    put(body, message.recipients.map((recipient) => section(recipient, stops.get(recipient.recipient), rawOf, again)));
+    put(
+      body,
+      message.recipients.map((recipient) => section(recipient, stops.get(recipient.recipient), rawOf, again)),
+    );
     if (message.more_events) body.append(el("p", { class: "faint" }, "There are more events than are shown here."));
   }
 
@@ -86,13 +89,23 @@ function section(recipient, stops, rawOf, again) {
     deciding && meaning(deciding),
     stops?.map((stop) => stopLine(name, stop, again)),
     el("h3", {}, `Events (${timeline.length})`),
-    el("ol", { class: "timeline" }, timeline.map((event) => entry(event, rawOf))),
+    el(
+      "ol",
+      { class: "timeline" },
+      timeline.map((event) => entry(event, rawOf)),
+    ),
   );
 }
 
 function meaning(event) {
   const { code, says, advice } = diagnose(event);
-  return el("p", { class: "meaning" }, el("strong", {}, says), advice && ` ${advice}`, code && [" ", el("code", {}, code)]);
+  return el(
+    "p",
+    { class: "meaning" },
+    el("strong", {}, says),
+    advice && ` ${advice}`,
+    code && [" ", el("code", {}, code)],
+  );
 }
 
 function stopLine(name, stop, again) {
@@ -115,7 +128,12 @@ function entry(event, rawOf) {
       { class: "event-head" },
       pill(event.type, event.bounce_class),
       event.machine && mark("machine", "other"),
-      el("span", { class: "event-time" }, when(event.occurred_at), el("span", { class: "faint" }, exact(event.occurred_at))),
+      el(
+        "span",
+        { class: "event-time" },
+        when(event.occurred_at),
+        el("span", { class: "faint" }, exact(event.occurred_at)),
+      ),
     ),
     el("p", { class: "event-says" }, says),
     event.reason && el("p", { class: "reason" }, event.reason),

@@ -9,11 +9,24 @@ import { heading } from "./widgets.js";
 
 //: name -> step, hours, words
 const RANGES = {
+  "1h": ["minute", 1, "60 minutes"],
   "24h": ["hour", 24, "24 hours"],
   "7d": ["hour", 168, "7 days"],
   "30d": ["day", 720, "30 days"],
 };
-const TYPES = ["processed", "delivered", "opened", "clicked", "deferred", "bounced", "dropped", "complained", "unsubscribed", "resubscribed", "other"];
+const TYPES = [
+  "processed",
+  "delivered",
+  "opened",
+  "clicked",
+  "deferred",
+  "bounced",
+  "dropped",
+  "complained",
+  "unsubscribed",
+  "resubscribed",
+  "other",
+];
 // SES looks at a sender from the first of each on and pauses it from the second on:
 // https://docs.aws.amazon.com/ses/latest/dg/reputationdashboard-messages.html
 const BOUNCE_LINES = [
@@ -24,6 +37,7 @@ const COMPLAINT_LINES = [
   { name: "SES reviews at 0.1 %", at: 0.1 },
   { name: "SES may pause at 0.5 %", at: 0.5 },
 ];
+const WIDTHS = { minute: 60e3, hour: 3600e3, day: 86400e3 };
 //: A rate of fewer sends than this says nothing.
 const LEAST_SENDS = 10;
 //: How many measurements of the ages are kept while the page is open.
@@ -37,9 +51,22 @@ export function open(main, route) {
   const tiles = el("div", { class: "tiles" });
   const events = figure("Events by type", `As they arrived, by ${step}, in the last ${words}.`);
   const bounces = figure("Hard bounces", `Of what was sent, by ${step}. Fewer than ${LEAST_SENDS} sends make no rate.`);
-  const complaints = figure("Complaints", `Of what was sent, by ${step}. Fewer than ${LEAST_SENDS} sends make no rate.`);
-  const waiting = figure("Ages", "Measured while this page is open: both rise when something is stuck. The age of the oldest record of the queue is on the CloudWatch dashboard.");
-  put(main, heading("Overview", chips(name)), tiles, events.node, el("div", { class: "pair" }, bounces.node, complaints.node), waiting.node);
+  const complaints = figure(
+    "Complaints",
+    `Of what was sent, by ${step}. Fewer than ${LEAST_SENDS} sends make no rate.`,
+  );
+  const waiting = figure(
+    "Ages",
+    "Measured while this page is open: both rise when something is stuck. The age of the oldest record of the queue is on the CloudWatch dashboard.",
+  );
+  put(
+    main,
+    heading("Overview", chips(name)),
+    tiles,
+    events.node,
+    el("div", { class: "pair" }, bounces.node, complaints.node),
+    waiting.node,
+  );
 
   async function refresh(signal) {
     const since = new Date(Date.now() - hours * 3600e3).toISOString();
@@ -52,8 +79,24 @@ export function open(main, route) {
     const label = labelOf(step, hours);
     const common = { times: found.times, label };
     events.set({ ...common, key: series.points, kind: "bars", format: short, series: found.byType });
-    bounces.set({ ...common, key: series.points, kind: "lines", format: percent, lines: BOUNCE_LINES, least: 0.1, series: [{ name: "hard bounces", look: "bounced", values: found.rate("hard") }] });
-    complaints.set({ ...common, key: series.points, kind: "lines", format: percent, lines: COMPLAINT_LINES, least: 0.01, series: [{ name: "complaints", look: "complained", values: found.rate("complained") }] });
+    bounces.set({
+      ...common,
+      key: series.points,
+      kind: "lines",
+      format: percent,
+      lines: BOUNCE_LINES,
+      least: 0.1,
+      series: [{ name: "hard bounces", look: "bounced", values: found.rate("hard") }],
+    });
+    complaints.set({
+      ...common,
+      key: series.points,
+      kind: "lines",
+      format: percent,
+      lines: COMPLAINT_LINES,
+      least: 0.01,
+      series: [{ name: "complaints", look: "complained", values: found.rate("complained") }],
+    });
     waiting.set(agesData());
     put(tiles, tilesOf(found, age, words));
   }
@@ -63,14 +106,23 @@ export function open(main, route) {
 
 function chips(chosen) {
   const made = Object.entries(RANGES).map(([name, [, , words]]) =>
-    el("button", { type: "button", class: "chip", "aria-pressed": String(name === chosen), on: { click: () => go(link("overview", "", { range: name })) } }, words),
+    el(
+      "button",
+      {
+        type: "button",
+        class: "chip",
+        "aria-pressed": String(name === chosen),
+        on: { click: () => go(link("overview", "", { range: name })) },
+      },
+      words,
+    ),
   );
   return el("div", { class: "chips", role: "group", "aria-label": "Time" }, made);
 }
 
 // Lays the points out in full columns: an hour without events is an hour, not a gap.
 function gather({ since, until, points }, step) {
-  const width = step === "hour" ? 3600e3 : 86400e3;
+  const width = WIDTHS[step];
   const begin = Date.parse(since);
   const times = [];
   for (let at = begin; at < Date.parse(until); at += width) times.push(at);
@@ -89,7 +141,9 @@ function gather({ since, until, points }, step) {
   const counts = { hard, complained };
   return {
     times,
-    byType: TYPES.map((type) => ({ name: type, look: type, values: of(type) })).filter(({ values }) => values.some(Boolean)),
+    byType: TYPES.map((type) => ({ name: type, look: type, values: of(type) })).filter(({ values }) =>
+      values.some(Boolean),
+    ),
     rate: (name) => sends.map((sent, at) => (sent < LEAST_SENDS ? null : (100 * counts[name][at]) / sent)),
     all: (name) => counts[name].reduce((a, b) => a + b, 0),
     sends: sends.reduce((a, b) => a + b, 0),
@@ -98,7 +152,12 @@ function gather({ since, until, points }, step) {
 }
 
 function labelOf(step, hours) {
-  const options = step === "day" ? { day: "2-digit", month: "short" } : hours > 24 ? { weekday: "short", hour: "2-digit" } : { hour: "2-digit", minute: "2-digit" };
+  const options =
+    step === "day"
+      ? { day: "2-digit", month: "short" }
+      : hours > 24
+        ? { weekday: "short", hour: "2-digit" }
+        : { hour: "2-digit", minute: "2-digit" };
   return (at) => new Date(at).toLocaleString("en-GB", options);
 }
 
@@ -122,15 +181,39 @@ function tilesOf(found, age, words) {
   const since = (iso) => (iso ? span((Date.parse(age.asked_at) - Date.parse(iso)) / 1000) : "–");
   return [
     tile("Events", short(found.events), words, link("activity")),
-    tile("Hard bounces", share("hard"), `${found.all("hard")} of ${short(found.sends)} sends`, link("activity", "", { status: "bounced", bounce: "hard" })),
-    tile("Complaints", share("complained"), `${found.all("complained")} of ${short(found.sends)} sends`, link("activity", "", { status: "complained" })),
+    tile(
+      "Hard bounces",
+      share("hard"),
+      `${found.all("hard")} of ${short(found.sends)} sends`,
+      link("activity", "", { status: "bounced", bounce: "hard" }),
+    ),
+    tile(
+      "Complaints",
+      share("complained"),
+      `${found.all("complained")} of ${short(found.sends)} sends`,
+      link("activity", "", { status: "complained" }),
+    ),
     tile("Newest event", since(age.newest_event_at), age.newest_event_at ? "ago" : "none stored", link("sources")),
-    tile("Oldest unpublished", since(age.oldest_unpublished_at), age.oldest_unpublished_at ? "waits for the bus" : "nothing waits", ""),
-    tile("Dead letters", `${age.dead_letters}${age.more_dead_letters ? "+" : ""}`, age.oldest_dead_letter_at ? `oldest ${since(age.oldest_dead_letter_at)}` : "none", link("dead-letters")),
+    tile(
+      "Oldest unpublished",
+      since(age.oldest_unpublished_at),
+      age.oldest_unpublished_at ? "waits for the bus" : "nothing waits",
+      "",
+    ),
+    tile(
+      "Dead letters",
+      `${age.dead_letters}${age.more_dead_letters ? "+" : ""}`,
+      age.oldest_dead_letter_at ? `oldest ${since(age.oldest_dead_letter_at)}` : "none",
+      link("dead-letters"),
+    ),
   ];
 }
 
 function tile(name, value, more, href) {
-  const inside = [el("span", { class: "tile-name" }, name), el("span", { class: "tile-value" }, value), el("span", { class: "faint" }, more)];
+  const inside = [
+    el("span", { class: "tile-name" }, name),
+    el("span", { class: "tile-value" }, value),
+    el("span", { class: "faint" }, more),
+  ];
   return href ? el("a", { class: "tile", href }, inside) : el("div", { class: "tile" }, inside);
 }

@@ -38,7 +38,11 @@ export function open(main, done) {
       el("p", {}, "The console shows what the query API answers, and asks it with your token."),
       form,
       el("p", { class: "faint" }, "On the local stack, make run prints an address that brings a token. Elsewhere:"),
-      el("pre", { tabindex: "0" }, "bin/mailfold tokens add NAME --scope read\nbin/mailfold tokens add NAME --scope operate"),
+      el(
+        "pre",
+        { tabindex: "0" },
+        "bin/mailfold tokens add NAME --scope read\nbin/mailfold tokens add NAME --scope operate",
+      ),
       el("p", { class: "faint" }, "It is kept in this tab only, and forgotten when the tab is closed."),
     ),
   );

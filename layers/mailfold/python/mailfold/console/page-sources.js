@@ -6,7 +6,17 @@ import { percent } from "./plot.js";
 import { link } from "./router.js";
 import { copyable, empty, heading, mark, table, when } from "./widgets.js";
 
-const HEADINGS = ["Source", "Flow", "Last event", "Events, 1 h", "Sends, 24 h", "Hard bounces, 24 h", "Complaints, 24 h", "Dead letters", "Webhook"];
+const HEADINGS = [
+  "Source",
+  "Flow",
+  "Last event",
+  "Events, 1 h",
+  "Sends, 24 h",
+  "Hard bounces, 24 h",
+  "Complaints, 24 h",
+  "Dead letters",
+  "Webhook",
+];
 
 export function open(main) {
   const list = el("section", { class: "listing", "aria-label": "Sources" });
@@ -18,7 +28,12 @@ export function open(main) {
     const now = JSON.stringify(sources);
     if (now === before || (before && list.contains(document.activeElement))) return;
     before = now;
-    put(list, sources.length ? rowsOf(sources) : empty("No source is configured.", el("p", {}, "Sources are named in cdk.json.")));
+    put(
+      list,
+      sources.length
+        ? rowsOf(sources)
+        : empty("No source is configured.", el("p", {}, "Sources are named in cdk.json.")),
+    );
   }
 
   return { title: "Sources", refresh };
@@ -26,7 +41,10 @@ export function open(main) {
 
 function rowsOf(sources) {
   const rows = sources.map((row) => [
-    [el("a", { href: link("activity", "", { source: row.source }) }, row.source), el("small", { class: "faint" }, row.provider ?? "no longer configured")],
+    [
+      el("a", { href: link("activity", "", { source: row.source }) }, row.source),
+      el("small", { class: "faint" }, row.provider ?? "no longer configured"),
+    ],
     flow(row),
     when(row.last_event_at),
     String(row.hour.events ?? 0),
@@ -61,7 +79,7 @@ function webhook(row) {
   if (!row.provider) return "–";
   if (row.provider === "ses") return el("span", { class: "faint" }, "SNS topic");
   const path = `webhooks/${encodeURIComponent(row.source)}`;
-  return copyable(new URL(path, document.baseURI).href, "webhook's address", `…/${path}`);
+  return copyable(new URL(path, document.baseURI).href, "webhook's address", `…/${row.source}`);
 }
 
 function refusals() {
@@ -78,6 +96,10 @@ function refusals() {
       el("code", {}, "RequestsRefused"),
       " in CloudWatch, with an alarm and a plot on the dashboard. Why one is refused is found out offline:",
     ),
-    el("pre", { tabindex: "0" }, "bin/mailfold verify-request --provider NAME --headers headers.txt --body body.bin --secret-file secrets.txt"),
+    el(
+      "pre",
+      { tabindex: "0" },
+      "bin/mailfold verify-request --provider NAME --headers headers.txt --body body.bin --secret-file secrets.txt",
+    ),
   );
 }

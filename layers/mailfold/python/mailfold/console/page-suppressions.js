@@ -13,7 +13,13 @@ const CHIPS = [
   ["Lifted", "false"],
   ["All", "all"],
 ];
-const LOOKS = { bounced: "bounced", complained: "complained", unsubscribed: "unsubscribed", dropped: "dropped", soft_bounces: "soft" };
+const LOOKS = {
+  bounced: "bounced",
+  complained: "complained",
+  unsubscribed: "unsubscribed",
+  dropped: "dropped",
+  soft_bounces: "soft",
+};
 
 export function open(main, route, again) {
   const { active = "true", reason = "" } = route.query;
@@ -59,22 +65,44 @@ function filters(active, reason) {
   const chips = CHIPS.map(([words, value]) =>
     el(
       "button",
-      { type: "button", class: "chip", "aria-pressed": String(active === value), on: { click: () => to({ active: value }) } },
+      {
+        type: "button",
+        class: "chip",
+        "aria-pressed": String(active === value),
+        on: { click: () => to({ active: value }) },
+      },
       words,
     ),
   );
   const options = Object.entries(STOPPED).map(([name, words]) =>
     el("option", { value: name, selected: name === reason }, words),
   );
-  const select = el("select", { name: "reason", "aria-label": "Reason" }, el("option", { value: "" }, "Any reason"), options);
+  const select = el(
+    "select",
+    { name: "reason", "aria-label": "Reason" },
+    el("option", { value: "" }, "Any reason"),
+    options,
+  );
   select.addEventListener("change", () => to({ reason: select.value }));
-  const input = el("input", { type: "search", name: "q", placeholder: "Look up an address", "aria-label": "Look up an address", autocomplete: "off" });
+  const input = el("input", {
+    type: "search",
+    name: "q",
+    placeholder: "Look up an address",
+    "aria-label": "Look up an address",
+    autocomplete: "off",
+  });
   const form = el("form", { class: "search", role: "search" }, input);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (input.value.trim()) go(link("address", input.value.trim()));
   });
-  return el("div", { class: "filters" }, form, select, el("div", { class: "chips", role: "group", "aria-label": "Which" }, chips));
+  return el(
+    "div",
+    { class: "filters" },
+    form,
+    select,
+    el("div", { class: "chips", role: "group", "aria-label": "Which" }, chips),
+  );
 }
 
 function rowsOf(suppressions, again) {

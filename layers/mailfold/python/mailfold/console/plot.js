@@ -13,7 +13,11 @@ export function percent(value) {
 
 // Returns a number in its short form.
 export function short(value) {
-  return value >= 10_000 ? `${Math.round(value / 1000)}k` : value >= 1000 ? `${(value / 1000).toFixed(1)}k` : String(value);
+  return value >= 10_000
+    ? `${Math.round(value / 1000)}k`
+    : value >= 1000
+      ? `${(value / 1000).toFixed(1)}k`
+      : String(value);
 }
 
 // Returns a figure that draws itself anew for each width and each data.
@@ -21,13 +25,31 @@ export function short(value) {
 export function figure(title, words) {
   const canvas = el("div", { class: "canvas" });
   const legend = el("ul", { class: "legend" });
-  const numbers = el("details", { class: "fold numbers" }, el("summary", {}, "As a table"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title}, as a table` }));
-  const node = el("section", { class: "figure card" }, el("h2", {}, title), el("p", { class: "faint" }, words), canvas, legend, numbers);
+  const numbers = el(
+    "details",
+    { class: "fold numbers" },
+    el("summary", {}, "As a table"),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title}, as a table` }),
+  );
+  const node = el(
+    "section",
+    { class: "figure card" },
+    el("h2", {}, title),
+    el("p", { class: "faint" }, words),
+    canvas,
+    legend,
+    numbers,
+  );
   let data = null;
 
   function draw() {
     if (!data || !canvas.clientWidth) return;
-    put(canvas, data.times.length ? picture(title, data, canvas.clientWidth) : el("p", { class: "faint" }, "Nothing in this time."));
+    put(
+      canvas,
+      data.times.length
+        ? picture(title, data, canvas.clientWidth)
+        : el("p", { class: "faint" }, "Nothing in this time."),
+    );
   }
 
   new ResizeObserver(draw).observe(canvas);
@@ -54,7 +76,14 @@ function picture(title, data, width) {
   const number = figureNumber++;
   return shape(
     "svg",
-    { class: "plot", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-labelledby": `pt${number} pd${number}` },
+    {
+      class: "plot",
+      viewBox: `0 0 ${width} ${HEIGHT}`,
+      width,
+      height: HEIGHT,
+      role: "img",
+      "aria-labelledby": `pt${number} pd${number}`,
+    },
     shape("title", { id: `pt${number}` }, title),
     shape("desc", { id: `pd${number}` }, described(data)),
     shape(
@@ -91,7 +120,16 @@ function axes({ times, format, label }, { width, height, top }) {
   const step = width / times.length;
   const below = times.map((time, at) =>
     at % every === 0 && (at + 0.5) * step < width - 16
-      ? shape("text", { class: "tick", x: (at + 0.5) * step, y: height + 17, "text-anchor": at === 0 && step < 40 ? "start" : "middle" }, label(time))
+      ? shape(
+          "text",
+          {
+            class: "tick",
+            x: (at + 0.5) * step,
+            y: height + 17,
+            "text-anchor": at === 0 && step < 40 ? "start" : "middle",
+          },
+          label(time),
+        )
       : null,
   );
   return [marks, below];
@@ -104,7 +142,15 @@ function bars({ times, series, label }, { width, height, top }) {
     const parts = series.map(({ look, values }) => {
       const size = (height * (values[at] ?? 0)) / top;
       below += size;
-      return size ? shape("rect", { class: `of-${look}`, x: at * step + step * 0.1, y: height - below, width: step * 0.8, height: size }) : null;
+      return size
+        ? shape("rect", {
+            class: `of-${look}`,
+            x: at * step + step * 0.1,
+            y: height - below,
+            width: step * 0.8,
+            height: size,
+          })
+        : null;
     });
     const said = series.filter(({ values }) => values[at]).map(({ name, values }) => `${name} ${values[at]}`);
     return shape("g", {}, shape("title", {}, `${label(time)}: ${said.join(", ") || "none"}`), parts);
@@ -119,22 +165,32 @@ function curves({ times, series, format, label }, { width, height, top }) {
     // A gap stays a gap: no mail is no rate.
     const runs = [[]];
     values.forEach((value, at) => (value === null ? runs.push([]) : runs.at(-1).push(`${x(at)},${y(value)}`)));
-    const lines = runs.filter((run) => run.length > 1).map((run) => shape("polyline", { class: `curve of-${look}`, points: run.join(" ") }));
+    const lines = runs
+      .filter((run) => run.length > 1)
+      .map((run) => shape("polyline", { class: `curve of-${look}`, points: run.join(" ") }));
     const dots = values.map((value, at) =>
       value === null
         ? null
-        : shape("circle", { class: `dot of-${look}`, cx: x(at), cy: y(value), r: times.length > 60 ? 1.5 : 2.5 }, shape("title", {}, `${label(times[at])}: ${name} ${format(value)}`)),
+        : shape(
+            "circle",
+            { class: `dot of-${look}`, cx: x(at), cy: y(value), r: times.length > 60 ? 1.5 : 2.5 },
+            shape("title", {}, `${label(times[at])}: ${name} ${format(value)}`),
+          ),
     );
     return [lines, dots];
   });
 }
 
 function thresholds({ lines = [], format }, { width, height, top }) {
+  let taken = Infinity;
   return lines.map(({ at }) => {
     const y = height * (1 - at / top);
+    // Where two lines nearly touch, the lower one is named; the legend names both.
+    const isFree = taken - y > 12;
+    if (isFree) taken = y;
     return [
       shape("line", { class: "threshold", x1: 0, x2: width, y1: y, y2: y }),
-      shape("text", { class: "threshold-name", x: 4, y: y - 4 }, format(at)),
+      isFree && shape("text", { class: "threshold-name", x: 4, y: y - 4 }, format(at)),
     ];
   });
 }
@@ -143,7 +199,9 @@ function described({ series, lines = [], times, format, label }) {
   if (!times.length) return "Nothing in this time.";
   const parts = series.map(({ name, values }) => {
     const known = values.filter((value) => value !== null);
-    return known.length ? `${name}: at most ${format(Math.max(...known))}, at last ${format(known.at(-1))}` : `${name}: none`;
+    return known.length
+      ? `${name}: at most ${format(Math.max(...known))}, at last ${format(known.at(-1))}`
+      : `${name}: none`;
   });
   const crossed = lines.map(({ name }) => `Line: ${name}.`);
   return `${label(times[0])} to ${label(times.at(-1))}. ${parts.join("; ")}. ${crossed.join(" ")}`;
@@ -152,7 +210,20 @@ function described({ series, lines = [], times, format, label }) {
 function tableOf(title, { times, series, format, label }) {
   const head = ["Time", ...series.map(({ name }) => name)].map((name) => el("th", { scope: "col" }, name));
   const rows = times
-    .map((time, at) => el("tr", {}, el("th", { scope: "row" }, label(time)), series.map(({ values }) => el("td", {}, values[at] === null ? "–" : format(values[at] ?? 0)))))
+    .map((time, at) =>
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, label(time)),
+        series.map(({ values }) => el("td", {}, values[at] === null ? "–" : format(values[at] ?? 0))),
+      ),
+    )
     .reverse();
-  return el("table", { class: "numbers" }, el("caption", { class: "hidden" }, title), el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows));
+  return el(
+    "table",
+    { class: "numbers" },
+    el("caption", { class: "hidden" }, title),
+    el("thead", {}, el("tr", {}, head)),
+    el("tbody", {}, rows),
+  );
 }

@@ -34,7 +34,9 @@ export function redrivePanel(choice, expected, again) {
       const foldable = sums.letters - sums.left;
       apply.hidden = applied || sums.letters === 0;
       apply.textContent = `Redrive ${sums.letters} letter${sums.letters === 1 ? "" : "s"}`;
-      announce(`${applied ? "Redriven" : "Dry run"}: ${foldable} of ${sums.letters} letters ${applied ? "are" : "would be"} folded.`);
+      announce(
+        `${applied ? "Redriven" : "Dry run"}: ${foldable} of ${sums.letters} letters ${applied ? "are" : "would be"} folded.`,
+      );
       apply.onclick = () => confirm(sums.letters, foldable);
     } catch (reason) {
       put(result, el("p", { class: "dialog-problem" }, sentence(reason, choice)));
@@ -69,7 +71,10 @@ async function walk(choice, apply, report) {
   const reasons = new Map();
   let place = {};
   for (;;) {
-    const page = await ask("v1/dead-letters/redrive", { method: "POST", body: { ...choice, ...place, apply, most: PAGE } });
+    const page = await ask("v1/dead-letters/redrive", {
+      method: "POST",
+      body: { ...choice, ...place, apply, most: PAGE },
+    });
     for (const name of COUNTS) sums[name] += page[name] ?? 0;
     for (const why of page.reasons ?? []) {
       const key = JSON.stringify([why.source, why.kind, why.reason]);

@@ -40,7 +40,11 @@ export function tick() {
 
 // Returns an id in monospace with a button that copies it.
 export function copyable(text, name = "id", shown = text) {
-  const button = el("button", { type: "button", class: "copy", "aria-label": `Copy the ${name}`, title: "Copy" }, "Copy");
+  const button = el(
+    "button",
+    { type: "button", class: "copy", "aria-label": `Copy the ${name}`, title: "Copy" },
+    "Copy",
+  );
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(text).then(
       () => (button.textContent = "Copied"),
@@ -64,7 +68,11 @@ export function table(name, headings, rows, { look = "", label = name } = {}) {
     "table",
     { class: `list ${look}`, role: "table", "aria-label": label },
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head)),
-    el("tbody", { role: "rowgroup" }, rows.map((cells) => row(headings, cells))),
+    el(
+      "tbody",
+      { role: "rowgroup" },
+      rows.map((cells) => row(headings, cells)),
+    ),
   );
 }
 
