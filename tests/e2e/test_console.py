@@ -48,7 +48,7 @@ def test_what_a_provider_sends_appears_in_the_console(printed: str, stack: Stack
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(printed)
     expect(page.locator(".tile").first).to_be_visible(timeout=30_000)
-    page.get_by_role("link", name="Activity").click()
+    page.get_by_role("link", name="Activity", exact=True).click()
     source = stack.sources[SOURCE]
     assert source.secret
     assert source.signer

@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { el, put } from "./dom.js";
 import { go, link } from "./router.js";
 import { PERIOD_WORDS } from "./time.js";
+import { renew } from "./widgets.js";
 
 //: Each chip is a status, and for bounces its class.
 const CHIPS = [
@@ -41,15 +42,18 @@ export function makeFilters(filter, change) {
   }
 
   function count(counts) {
-    const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.chip : null;
-    put(
+    renew(
       chips,
       CHIPS.map((chip) => chipOf(chip, filter, counts, change)),
+      isFiltered(filter) && el("a", { class: "clear", href: link("activity") }, "Clear the filters"),
     );
-    if (focused !== null) chips.querySelector(`[data-chip="${CSS.escape(focused)}"]`)?.focus();
   }
 
   return { node, refresh, count };
+}
+
+function isFiltered({ q, status, source, period }) {
+  return Boolean(q || status || source) || period !== "30d";
 }
 
 function chipOf([words, status, bounce], filter, counts, change) {
@@ -59,7 +63,6 @@ function chipOf([words, status, bounce], filter, counts, change) {
     type: "button",
     class: `chip${found?.messages === 0 ? " none" : ""}`,
     "aria-pressed": String(chosen),
-    "data-chip": words,
     on: { click: () => change({ status, bounce }) },
   };
   const number = found && el("span", { class: "count" }, `${found.messages}${found.more ? "+" : ""}`);

@@ -9,9 +9,11 @@ export function follow(refresh, { failed, succeeded, isPaused }) {
   let wait = EVERY_MS;
   let timer = 0;
   let busy = false;
+  let wanted = false;
 
   async function turn() {
     clearTimeout(timer);
+    wanted = busy;
     if (stop.signal.aborted || busy) return;
     busy = true;
     try {
@@ -23,7 +25,9 @@ export function follow(refresh, { failed, succeeded, isPaused }) {
       if (!stop.signal.aborted) failed(reason, wait);
     }
     busy = false;
-    if (!stop.signal.aborted) timer = setTimeout(next, wait);
+    // Somebody has changed something meanwhile and wants to see it.
+    if (wanted) turn();
+    else if (!stop.signal.aborted) timer = setTimeout(next, wait);
   }
 
   function next() {

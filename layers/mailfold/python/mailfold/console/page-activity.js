@@ -6,7 +6,7 @@ import { el, put } from "./dom.js";
 import { makeFilters } from "./filters.js";
 import { go, link } from "./router.js";
 import { period } from "./time.js";
-import { announce, empty, heading, pill, rowLink, table, when } from "./widgets.js";
+import { announce, empty, heading, pill, renew, rowLink, table, when } from "./widgets.js";
 
 const HEADINGS = ["To", "Status", "Last event", "Source", "Time"];
 const PAGE = 50;
@@ -14,10 +14,12 @@ const PAGE = 50;
 // Which page of which filter was looked at, so that the way back from a message leads to the same place.
 let remembered = { key: "" };
 
-export function open(main, route) {
+export function open(main, route, again) {
   const filter = readFilter(route.query);
   const key = JSON.stringify(filter);
-  if (remembered.key !== key) remembered = { key, ...period(filter.period, filter.from, filter.to), cursors: [""] };
+  if (remembered.key !== key || remembered.cursors.length === 1) {
+    remembered = { key, ...period(filter.period, filter.from, filter.to), cursors: [""], newest: new Set() };
+  }
   const place = remembered;
   const list = el("section", { class: "listing", "aria-label": "Messages" });
   const fresh = el("button", { type: "button", class: "fresh", hidden: true });
@@ -26,66 +28,61 @@ export function open(main, route) {
   const csv = el("button", { type: "button" }, "CSV");
   csv.addEventListener("click", () => exportMessages(csv, query(filter, place, "")));
   put(main, heading("Activity", csv), filters.node, el("div", { class: "fresh-line" }, fresh), list, pages);
-
   let shown = null;
+
   async function refresh(signal) {
-    const first = place.cursors.length === 1;
-    const [page, counts] = await Promise.all([
+    const [newest, counts] = await Promise.all([
       ask("v1/messages", { query: query(filter, place, ""), signal }),
       countStatuses(filter, place, signal),
       filters.refresh(signal),
     ]);
     filters.count(counts);
-    if (first && (!shown || !isBeingRead(list))) draw(page);
-    else if (!first && !shown) await turn(signal);
-    else offer(page);
+    const cursor = place.cursors.at(-1);
+    if (shown?.cursor !== cursor) {
+      draw(cursor, cursor === "" ? newest : await ask("v1/messages", { query: query(filter, place, cursor), signal }));
+    } else if (cursor === "" && !isBeingRead(list)) draw("", newest);
+    else offer(newest);
   }
 
-  async function turn(signal) {
-    draw(await ask("v1/messages", { query: query(filter, place, place.cursors.at(-1)), signal }));
-  }
-
-  function draw(page) {
-    const same = shown && JSON.stringify(shown.messages) === JSON.stringify(page.messages);
-    if (shown && place.cursors.length === 1 && !same) markNew(page);
-    shown = page;
-    if (place.cursors.length === 1) place.newest = new Set(page.messages.map(rowKey));
+  function draw(cursor, page) {
+    const same = shown && JSON.stringify(shown.page.messages) === JSON.stringify(page.messages);
+    if (shown?.cursor === "" && cursor === "" && !same) announce(`${countNew(page)} new`);
+    if (cursor === "") place.newest = new Set(page.messages.map(rowKey));
+    if (!same) put(list, page.messages.length ? rowsOf(page.messages) : nothing(filter, page));
+    shown = { cursor, page };
     fresh.hidden = true;
-    if (!same || !list.childNodes.length)
-      put(list, page.messages.length ? rowsOf(page.messages) : nothing(filter, page));
-    put(pages, pager());
+    renew(pages, pager(page));
   }
 
-  function markNew(page) {
-    const count = page.messages.filter((message) => !place.newest.has(rowKey(message))).length;
-    if (count) announce(`${count} new`);
+  function countNew(page) {
+    return page.messages.filter((message) => !place.newest.has(rowKey(message))).length;
   }
 
   // What is being read must not move: whoever reads decides when the new rows come.
   function offer(page) {
-    const count = page.messages.filter((message) => !place.newest?.has(rowKey(message))).length;
+    const count = countNew(page);
     fresh.hidden = count === 0;
     fresh.textContent = `${count === PAGE ? `${PAGE}+` : count} new`;
     fresh.onclick = () => {
       place.cursors = [""];
-      draw(page);
+      draw("", page);
       scrollTo(0, 0);
     };
   }
 
-  function pager() {
+  function pager(page) {
     const newer = el("button", { type: "button", disabled: place.cursors.length === 1 }, "← Newer");
-    const older = el("button", { type: "button", disabled: !shown.next }, "Older →");
+    const older = el("button", { type: "button", disabled: !page.next }, "Older →");
     newer.addEventListener("click", () => move(() => place.cursors.pop()));
-    older.addEventListener("click", () => move(() => place.cursors.push(shown.next)));
+    older.addEventListener("click", () => move(() => place.cursors.push(page.next)));
     return [newer, el("span", {}, `Page ${place.cursors.length}`), older];
   }
 
-  async function move(change) {
+  function move(change) {
     change();
-    await turn();
     announce(`Page ${place.cursors.length}`);
     scrollTo(0, 0);
+    again();
   }
 
   return { title: "Activity", refresh };

@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { el, put } from "./dom.js";
 import { redrivePanel } from "./redrive.js";
 import { link } from "./router.js";
-import { copyable, empty, folded, heading, rowLink, table, when } from "./widgets.js";
+import { copyable, empty, folded, heading, renew, rowLink, table, when } from "./widgets.js";
 
 const GROUPS = ["Reason", "Source", "Kind", "Letters", "Newest"];
 const LETTERS = ["Letter", "Reason", "Received", "Raw"];
@@ -23,9 +23,9 @@ function openGroups(main, again) {
   async function refresh(signal) {
     const { groups } = await ask("v1/dead-letters", { signal });
     const now = JSON.stringify(groups);
-    if (now === before || (before && list.contains(document.activeElement))) return;
+    if (now === before) return;
     before = now;
-    put(list, groups.length ? groupRows(groups) : nothing());
+    renew(list, groups.length ? groupRows(groups) : nothing());
     if (groups.length > 1 && !panel.childNodes.length) put(panel, redrivePanel({ all: true }, count(groups), again));
   }
 
@@ -66,7 +66,7 @@ function openGroup(main, groupId, again) {
     put(head, group ? groupHead(group) : empty("This group is empty: all of its letters are folded, or pruned."));
     if (group && !panel.childNodes.length) put(panel, redrivePanel({ group: groupId }, count([group]), again));
     put(list, page.letters.length ? letterRows(page.letters) : []);
-    put(more, pager(page.next));
+    renew(more, pager(page.next));
   }
 
   function pager(next) {

@@ -5,7 +5,7 @@ import { el, put } from "./dom.js";
 import { figure, percent, short } from "./plot.js";
 import { go, link } from "./router.js";
 import { span } from "./time.js";
-import { heading } from "./widgets.js";
+import { heading, renew } from "./widgets.js";
 
 //: name -> step, hours, words
 const RANGES = {
@@ -98,7 +98,7 @@ export function open(main, route) {
       series: [{ name: "complaints", look: "complained", values: found.rate("complained") }],
     });
     waiting.set(agesData());
-    put(tiles, tilesOf(found, age, words));
+    renew(tiles, tilesOf(found, age, words));
   }
 
   return { title: "Overview", refresh };

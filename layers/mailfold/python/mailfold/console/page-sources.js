@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { el, put } from "./dom.js";
 import { percent } from "./plot.js";
 import { link } from "./router.js";
-import { copyable, empty, heading, mark, table, when } from "./widgets.js";
+import { copyable, empty, heading, mark, renew, table, when } from "./widgets.js";
 
 const HEADINGS = [
   "Source",
@@ -26,9 +26,9 @@ export function open(main) {
   async function refresh(signal) {
     const { sources } = await ask("v1/sources", { signal });
     const now = JSON.stringify(sources);
-    if (now === before || (before && list.contains(document.activeElement))) return;
+    if (now === before) return;
     before = now;
-    put(
+    renew(
       list,
       sources.length
         ? rowsOf(sources)

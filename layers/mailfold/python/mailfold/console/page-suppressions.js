@@ -5,7 +5,7 @@ import { decideButton, stop } from "./decisions.js";
 import { scopeWords, STOPPED } from "./diagnosis.js";
 import { el, put } from "./dom.js";
 import { go, link } from "./router.js";
-import { announce, empty, heading, mark, table, when } from "./widgets.js";
+import { announce, empty, heading, mark, renew, table, when } from "./widgets.js";
 
 const HEADINGS = ["Address", "Reason", "Evidence", "Scope", "Since", "Action"];
 const CHIPS = [
@@ -36,9 +36,16 @@ export function open(main, route, again) {
     const now = JSON.stringify(page.suppressions);
     if (now !== shown && !(shown && list.contains(document.activeElement))) {
       shown = now;
-      put(list, page.suppressions.length ? rowsOf(page.suppressions, again) : nothing(active, reason));
+      put(list, page.suppressions.length ? rowsOf(page.suppressions, redo) : nothing(active, reason));
     }
-    put(pages, pager(page.next));
+    renew(pages, pager(page.next));
+  }
+
+  // A row that was just decided about may go, even from under the focus.
+  function redo() {
+    shown = "";
+    main.querySelector("h1").focus();
+    again();
   }
 
   function pager(next) {

@@ -106,6 +106,14 @@ export function folded(summary, load) {
   return fold;
 }
 
+// Puts other children into an element; whoever is there with the keyboard stays at the same place.
+export function renew(parent, ...children) {
+  const stops = () => [...parent.querySelectorAll("a, button, select, input, summary")];
+  const at = stops().indexOf(document.activeElement);
+  put(parent, ...children);
+  if (at >= 0) stops()[at]?.focus({ preventScroll: true });
+}
+
 // Returns a heading that takes the focus when its page opens.
 export function heading(text, ...beside) {
   return el("div", { class: "heading" }, el("h1", { tabindex: "-1" }, text), ...beside);
