@@ -30,7 +30,9 @@ def fill(office: Office, *, messages: int = 900, hours: int = 24) -> None:
     rng = Random(7)
     now = datetime.now(UTC)
     for hour in range(hours, 0, -1):
-        at = now - timedelta(hours=hour - 1, minutes=rng.randrange(5, 50))
+        # In the middle of each hour, so that the columns of a plot have one request each.
+        middle = now.replace(minute=30, second=rng.randrange(60)) - timedelta(hours=hour - 1)
+        at = min(middle, now - timedelta(minutes=4))
         share = max(0.25, 1 - abs(hour - hours / 2) / (hours / 2)) * 2 / hours
         for source in ("sendgrid", "newsletter"):
             size = round(messages * share * (0.7 if source == "sendgrid" else 0.3))

@@ -44,11 +44,13 @@ export function figure(title, words) {
 
   function draw() {
     if (!data || !canvas.clientWidth) return;
+    // One measurement makes no line.
+    const least = data.kind === "lines" ? 2 : 1;
     put(
       canvas,
-      data.times.length
+      data.times.length >= least
         ? picture(title, data, canvas.clientWidth)
-        : el("p", { class: "faint" }, "Nothing in this time."),
+        : el("p", { class: "faint" }, "Nothing to draw yet."),
     );
   }
 

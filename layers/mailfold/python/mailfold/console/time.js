@@ -1,7 +1,7 @@
 // Times as people read them: how long ago, and exactly when on demand.
 
 const STEPS = [
-  [60, 1, "s"],
+  [120, 1, "s"],
   [3600, 60, "min"],
   [48 * 3600, 3600, "h"],
   [Infinity, 86400, "d"],
