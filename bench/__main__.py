@@ -11,7 +11,7 @@ from bench.lab import Lab, open_lab
 from bench.progress import Ticker
 
 #: In this order: what the database must be quiet for comes first.
-PARTS = ("fold", "growth", "prune", "receive", "cold_start", "end_to_end")
+PARTS = ("fold", "growth", "query", "prune", "receive", "cold_start", "end_to_end")
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ INDEXES = (
     "email_events_message_id",
     "email_events_recipient",
     "email_events_received_at",
+    "email_events_trouble",
     "message_status_received_at",
 )
 

@@ -46,6 +46,12 @@ class Lab:
         self._admin.execute(f"create database {name} template lab_template")
         return name
 
+    def copy(self, name: str) -> str:
+        """Return the name of a copy of a database that nobody is connected to."""
+        copied = f"bench_{next(_NUMBERS)}"
+        self._admin.execute(f"create database {copied} template {name} strategy file_copy")
+        return copied
+
     def drop(self, name: str) -> None:
         """Remove a database."""
         self._admin.execute(f"drop database {name} with (force)")

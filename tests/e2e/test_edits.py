@@ -95,6 +95,7 @@ def test_what_the_rows_promise(template: dict[str, Any]) -> None:
         "prune": "postgresql://mailfold_prune@here/mailfold",
         "sweep": "postgresql://mailfold_sweep@here/mailfold",
         "migrate": "postgresql://mailfold_owner@here/mailfold",
+        "query": "postgresql://mailfold_query@here/mailfold",
     }
     sources = [json.loads(each["SOURCES"]) for each in variables if "SOURCES" in each]
     assert [each["postal"] for each in sources] == [{"provider": "postal", "option": 1}] * 2

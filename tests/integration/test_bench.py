@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from bench import baselines, fold
+from bench import query as query_part
 from bench.lab import Lab
 from bench.progress import Ticker
 from bench.traffic import Traffic, envelopes
@@ -55,3 +56,16 @@ def test_the_whole_part_runs_and_counts_the_same_round_trips_for_every_size(
     assert figures["round trips per batch, from 1 to 5,000 events"].value == 5
     assert section.notes == []
     assert figures["a bare round trip through the delay"].value >= 1
+
+
+def test_the_questions_are_asked_and_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROWS": 20_000, "ROUNDS": 1, "LOOK_UPS": 5, "SUBJECTS": 5, "PAGES": 2}.items():
+        monkeypatch.setattr(query_part, name, value)
+
+    section = query_part.measure(lab, Ticker("query"))
+
+    figures = {figure.name: figure for figure in section.figures}
+    assert len(figures) == 24
+    assert all(figure.value > 0 for figure in figures.values())
+    looked_up = figures["p99 of looking up a message over p50 of select 1"]
+    assert looked_up.value < figures["p99 of the whole answer for a message over p50 of select 1"].value

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mailfold.steps.query.routes import ROUTES, Route
+from mailfold.steps.query.route import Route
+from mailfold.steps.query.routes import ROUTES
 from mailfold.tokens import new_token
 from tests.integration.conftest import Store
 from tests.support.reader import Reader

@@ -123,7 +123,7 @@ def test_a_row_is_seen_by_later_snapshots_only_also_past_the_end_of_the_numbers(
     assert not seen("5", "4294967290:4294967290:")
 
 
-@pytest.mark.parametrize("cursor", ["x", "####", "e30", "WyJhIl0", "ä", "W" * 20_001, "bnVsbA", "WzEsMiwzLDRd"])
+@pytest.mark.parametrize("cursor", ["x", "####", "e30", "WyJhIl0", "ä", "W" * 8_001, "bnVsbA", "WzEsMiwzLDRd"])
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/suppressions", "/v1/dead-letters"])
 def test_a_cursor_that_nobody_gave_is_refused(reader: Reader, path: str, cursor: str) -> None:
     group = {"group": "abc"} if path == "/v1/dead-letters" else {}

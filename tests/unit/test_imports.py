@@ -32,7 +32,7 @@ def test_receive_loads_no_database() -> None:
     assert loaded_by("mailfold.settings", "mailfold.steps.receive", "mailfold.queue") & DATABASE == set()
 
 
-@pytest.mark.parametrize("step", ["process", "prune", "sweep", "migrate"])
+@pytest.mark.parametrize("step", ["process", "prune", "sweep", "query", "migrate"])
 def test_the_steps_on_the_database_load_no_aws_client(step: str) -> None:
     loaded = loaded_by("mailfold.settings", f"mailfold.steps.{step}", "mailfold.store.connection")
 
@@ -47,7 +47,7 @@ def test_receive_signs_its_calls_without_an_aws_client() -> None:
     assert "cryptography" not in loaded
 
 
-@pytest.mark.parametrize("step", ["receive", "process", "prune", "sweep", "migrate"])
+@pytest.mark.parametrize("step", ["receive", "process", "prune", "sweep", "query", "migrate"])
 def test_a_handler_imports_nothing_beyond_its_step(step: str) -> None:
     """The two tests above stand for the handlers only as long as these import the same modules."""
     tree = ast.parse((FUNCTIONS / step / "handler.py").read_text())

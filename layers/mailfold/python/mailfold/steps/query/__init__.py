@@ -24,7 +24,8 @@ from mailfold.steps.query import console, letters, tokens
 from mailfold.steps.query.answer import Answer, refusal
 from mailfold.steps.query.keeper import Asked, Keeper, Token
 from mailfold.steps.query.question import Question
-from mailfold.steps.query.routes import Route, find, place_of
+from mailfold.steps.query.route import Route
+from mailfold.steps.query.routes import find, place_of
 
 #: Every reason for not answering, and its status.
 STATUS: dict[type[MailfoldError], int] = {
@@ -92,6 +93,8 @@ def _asked(question: Question, keeper: Keeper, route: Route, in_path: dict[str, 
     with database.transaction(read_only=route.reads) as tx:
         token = tokens.admit(tx, question, keeper, route.scope)
         office = replace(keeper.office, by=f"token:{token.name}")
+        if route.replans:
+            tx.execute("set local plan_cache_mode = force_custom_plan")
         answer = route.answer(Asked(office=office, tx=tx, values=route.read(question, in_path)))
     _note_use(token, keeper)
     return replace(answer, by=token.name)

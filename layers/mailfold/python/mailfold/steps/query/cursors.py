@@ -13,8 +13,8 @@ from mailfold.events import digest
 from mailfold.jsontext import dumps, storable_text
 
 #: What `pg_snapshot` looks like.
-_SNAPSHOT = re.compile(r"[0-9]{1,19}:[0-9]{1,19}:([0-9]{1,19}(,[0-9]{1,19}){0,4000})?")
-_CHARACTERS = 20_000
+_SNAPSHOT = re.compile(r"[0-9]{1,19}:[0-9]{1,19}:([0-9]{1,19}(,[0-9]{1,19}){0,400})?")
+_CHARACTERS = 8_000
 _WRONG = "cursor must be one that a page of the same question has given"
 
 

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mailfold.steps.query.route import Route
 from mailfold.steps.query.schemas import COMPONENTS
-
-if TYPE_CHECKING:
-    from mailfold.steps.query.routes import Route
 
 VERSION = "1"
 #: What any route may answer instead.
@@ -26,7 +24,7 @@ REFUSALS = {
 COMMON = (400, 401, 403, 413, 429, 500, 503)
 
 
-def document(routes: Iterable["Route"]) -> dict[str, Any]:
+def document(routes: Iterable[Route]) -> dict[str, Any]:
     """Return the whole document."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -46,7 +44,7 @@ def document(routes: Iterable["Route"]) -> dict[str, Any]:
     }
 
 
-def _operation(route: "Route") -> dict[str, Any]:
+def _operation(route: Route) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_"),
         "summary": route.summary,
@@ -64,14 +62,14 @@ def _operation(route: "Route") -> dict[str, Any]:
     return operation
 
 
-def _parameters(route: "Route") -> Iterable[dict[str, Any]]:
+def _parameters(route: Route) -> Iterable[dict[str, Any]]:
     for name, kind in route.in_path.items():
         yield {"name": name, "in": "path", "required": True, "schema": kind.schema}
     for name, kind in route.in_query.items():
         yield {"name": name, "in": "query", "required": False, "schema": kind.schema}
 
 
-def _body(route: "Route") -> dict[str, Any]:
+def _body(route: Route) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {name: kind.schema for name, kind in route.in_body.items()},
@@ -80,7 +78,7 @@ def _body(route: "Route") -> dict[str, Any]:
     return {**schema, "required": list(route.needs)} if route.needs else schema
 
 
-def _responses(route: "Route") -> dict[str, Any]:
+def _responses(route: Route) -> dict[str, Any]:
     refusals = {*route.refusals, *(COMMON if route.scope is not None else (400, 503))}
     return {
         "200": _response(route.summary, route.answers),

@@ -89,5 +89,3 @@ alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_query set statement_timeout = '5s';
 alter role mailfold_query set lock_timeout = '2s';
 alter role mailfold_query set idle_in_transaction_session_timeout = '10s';
--- A page of a rare source and one of a common source are the same statement and need different plans.
-alter role mailfold_query set plan_cache_mode = 'force_custom_plan';
