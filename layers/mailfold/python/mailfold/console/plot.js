@@ -1,4 +1,4 @@
-// Small plots of our own: stacked bars and lines, each with a legend, words for screen readers, and its numbers as a table.
+// Small plots of our own: bars and lines, with a legend, words for screen readers, and the numbers as a table.
 
 import { el, put, shape } from "./dom.js";
 
