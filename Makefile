@@ -7,7 +7,7 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e prove chaos drill pruned published synth bench cost openapi deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,7 +21,7 @@ run: setup ## run the whole pipeline on this machine (RESET=1 starts anew)
 demo: setup ## send signed, duplicated, shuffled and forged traffic to the running stack, then audit it
 	@$(PY) -m local.demo $(DEMO)
 
-test: lint types contracts unit integration property infra e2e ## everything CI runs
+test: lint types contracts unit integration property infra e2e browser ## everything CI runs
 
 pr: test ## what a pull request must pass
 
@@ -49,6 +49,12 @@ infra: setup ## template assertions, cfn-lint, cdk-nag
 
 e2e: setup ## the deployed template on the local stack
 	@$(PY) -m pytest tests/e2e
+
+browser: setup ## the console in a real browser; pictures in tests/browser/artefacts
+	@$(PY) -m pytest tests/browser
+
+picture: browser ## the same, and the README's picture anew
+	@cp tests/browser/artefacts/overview-desktop-light.png docs/console.png
 
 prove: setup ## random histories, the long form (PROVE=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.property.prove $(PROVE)

@@ -95,6 +95,8 @@ def asked(library: Reader) -> list[tuple[str, str, dict[str, str], Any]]:
         ("GET", "/v1/statuses/counts", {}, None),
         ("GET", "/v1/statuses/counts", {"since": f"{DAY}T00:00:00Z"}, None),
         ("GET", "/v1/events/series", {"until": f"{DAY}T12:00:00Z"}, None),
+        ("GET", "/v1/events/series", {"until": f"{DAY}T12:00:00Z", "step": "minute"}, None),
+        ("GET", "/v1/waiting", {}, None),
         ("GET", "/v1/totals", {"days": "1"}, None),
         ("GET", "/v1/sources", {}, None),
     ]

@@ -27,8 +27,11 @@ def _text(escapes: str) -> str:
 
 
 @contextmanager
-def served(handler: Callable[[Any, Any], dict[str, Any]]) -> Iterator[str]:
-    """Serve a handler, one request at a time as an environment of Lambda does; return the address."""
+def served(handler: Callable[[Any, Any], dict[str, Any]], *, prefix: str = "") -> Iterator[str]:
+    """Serve a handler, one request at a time as an environment of Lambda does; return the address.
+
+    Below a prefix it is as the emulator has it.
+    """
     lock = Lock()
 
     class Door(BaseHTTPRequestHandler):
@@ -40,7 +43,9 @@ def served(handler: Callable[[Any, Any], dict[str, Any]]) -> Iterator[str]:
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             path, _, query = self.path.partition("?")
-            event = question_event(self.command, decoded(path), query, dict(self.headers.items()), body)
+            event = question_event(
+                self.command, decoded(path.removeprefix(prefix)), query, dict(self.headers.items()), body
+            )
             with lock:
                 reply = reply_of(handler(event, Context()))
             self.send_response(reply.status)
@@ -66,7 +71,7 @@ def served(handler: Callable[[Any, Any], dict[str, Any]]) -> Iterator[str]:
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{prefix}"
     finally:
         server.shutdown()
         server.server_close()

@@ -11,10 +11,11 @@ from mailfold.steps.query.keeper import Asked
 from mailfold.steps.query.letters import GROUPS, MOST_COUNTED
 from mailfold.store.reading import read
 
-#: step -> how Postgres says it, how far a plot may reach, and how far it reaches by itself
+#: step -> its length, how far a plot may reach, and how far it reaches by itself
 STEPS = {
-    "hour": ("1 hour", timedelta(days=7), timedelta(days=1)),
-    "day": ("1 day", timedelta(days=31), timedelta(days=31)),
+    "minute": (timedelta(minutes=1), timedelta(hours=3), timedelta(hours=1)),
+    "hour": (timedelta(hours=1), timedelta(days=7), timedelta(days=1)),
+    "day": (timedelta(days=1), timedelta(days=31), timedelta(days=31)),
 }
 #: How many messages of a status are counted, and how many events are looked at for the common ones.
 STATUS_MOST = 1_000
@@ -32,17 +33,23 @@ def totals(asked: Asked) -> Answer:
 
 
 def series(asked: Asked) -> Answer:
-    """Return events by kind for each hour or day, by the time at which they arrived."""
+    """Return events by kind for each minute, hour or day, by the time at which they arrived."""
     step = asked.values.get("step") or "hour"
-    words, longest, usual = STEPS[step]
+    length, longest, usual = STEPS[step]
     until = asked.values.get("until") or asked.now
     since = _whole(asked.values.get("since") or _before(until, usual), step)
-    if not since < until <= since + longest + timedelta(days=1):
-        raise BadQuestion(f"since must be before until, and by at most {longest.days} days")
+    # The beginning was moved to that of its step.
+    if not since < until <= since + longest + length:
+        raise BadQuestion(f"since must be before until, and by at most {longest // length} steps")
     points = read(
         asked.tx,
         "read_event_series",
-        {"since": since.isoformat(), "until": until.isoformat(), "step": words, "source": asked.text("source")},
+        {
+            "since": since.isoformat(),
+            "until": until.isoformat(),
+            "step": f"{length.total_seconds()} s",
+            "source": asked.text("source"),
+        },
     )
     return Answer(body={"step": step, "since": since.isoformat(), "until": until.isoformat(), "points": points})
 
@@ -81,6 +88,23 @@ def sources(asked: Asked) -> Answer:
     return Answer(body={"sources": told})
 
 
+def waiting(asked: Asked) -> Answer:
+    """Return the ages that tell whether anything is stuck: the newest event, what is unpublished, dead letters."""
+    [ages] = read(asked.tx, "read_waiting", {})
+    groups = read(asked.tx, "read_dead_letter_groups", {"most": MOST_COUNTED, "groups": GROUPS})
+    return Answer(
+        body={
+            "asked_at": asked.now.isoformat(),
+            **ages,
+            "oldest_dead_letter_at": min(
+                (group["first_at"] for group in groups), key=datetime.fromisoformat, default=None
+            ),
+            "dead_letters": sum(group["letters"] for group in groups),
+            "more_dead_letters": any(group["more"] for group in groups) or len(groups) == GROUPS,
+        }
+    )
+
+
 def _source(name: str, provider: str | None, traffic: Traffic, now: datetime) -> dict[str, Any]:
     silent_s = traffic.silent_seconds
     return {
@@ -110,6 +134,8 @@ def _before(moment: datetime, span: timedelta) -> datetime:
 
 
 def _whole(moment: datetime, step: str) -> datetime:
-    """Return the beginning of the hour or day that a time lies in."""
-    hour = moment.replace(minute=0, second=0, microsecond=0)
-    return hour if step == "hour" else hour.replace(hour=0)
+    """Return the beginning of the minute, hour or day that a time lies in."""
+    minute = moment.replace(second=0, microsecond=0)
+    if step == "minute":
+        return minute
+    return minute.replace(minute=0) if step == "hour" else minute.replace(hour=0, minute=0)

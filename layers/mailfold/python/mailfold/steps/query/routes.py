@@ -117,7 +117,7 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/v1/events/series",
         scope="read",
-        summary="Events by kind for each hour (7 days at most) or day (31 at most) of their arrival",
+        summary="Events by kind for each minute (3 hours at most), hour (7 days) or day (31 days) of their arrival",
         in_query={"step": OneOf(words=tuple(flow.STEPS)), "source": NAME, **PERIOD},
         answers="Series",
         answer=flow.series,
@@ -141,6 +141,14 @@ ROUTES: tuple[Route, ...] = (
         answers="Sources",
         answer=flow.sources,
         replans=True,
+    ),
+    Route(
+        method="GET",
+        path="/v1/waiting",
+        scope="read",
+        summary="The ages of the newest event, of the oldest unpublished change and of the oldest dead letter",
+        answers="Waiting",
+        answer=flow.waiting,
     ),
     Route(
         method="POST",

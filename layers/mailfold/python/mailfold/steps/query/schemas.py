@@ -111,6 +111,7 @@ SUPPRESSIONS = thing(
             manual_at=maybe(TIME),
             manual_by=maybe(TEXT),
             manual_reason=maybe(TEXT),
+            evidence=maybe({"type": "object"}),
         )
     ),
     next=NEXT,
@@ -141,6 +142,14 @@ SOURCES = thing(
             more_dead_letters=FLAG,
         )
     )
+)
+WAITING = thing(
+    asked_at=TIME,
+    newest_event_at=maybe(TIME),
+    oldest_unpublished_at=maybe(TIME),
+    oldest_dead_letter_at=maybe(TIME),
+    dead_letters=COUNT,
+    more_dead_letters=FLAG,
 )
 LETTER = thing(
     dead_letter_id=TEXT,
@@ -187,6 +196,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "Series": SERIES,
     "StatusCounts": STATUS_COUNTS,
     "Sources": SOURCES,
+    "Waiting": WAITING,
     "DeadLetters": LETTERS,
     "DeadLetter": WHOLE_LETTER,
     "Redriven": REDRIVEN,

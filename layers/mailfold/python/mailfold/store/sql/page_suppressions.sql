@@ -19,7 +19,12 @@ with walked as materialized (
         s.manual_effect,
         s.manual_at,
         s.manual_by,
-        s.manual_reason
+        s.manual_reason,
+        case
+            when s.manual_effect = 'stop' then null
+            when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then s.soft_stop
+            else s.first_stop
+        end as evidence
     from suppressions s
     where (
         coalesce(

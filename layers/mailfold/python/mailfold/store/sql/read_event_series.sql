@@ -1,4 +1,4 @@
--- read_event_series: events by kind and by hour or day of their arrival, from the index alone.
+-- read_event_series: events by kind and by minute, hour or day of their arrival, from the index alone.
 -- One bucket at a time: grouping by a time that is made of the row would sort all of them.
 select jsonb_build_object('at', b.at, 'type', e.type, 'bounce_class', e.bounce_class, 'events', e.events)
 from generate_series(

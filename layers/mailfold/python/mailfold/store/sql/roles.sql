@@ -62,6 +62,8 @@ grant select on email_events, message_status, status_ranks, current_status, supp
 grant select on dead_letters, daily_totals, schema_migrations, api_tokens to mailfold_query;
 grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on suppressions to mailfold_query;
 grant insert on announcements, audit_log to mailfold_query;
+-- Since when something waits, and not what.
+grant select (outbox_id, created_at, published_at) on outbox to mailfold_query;
 grant update (last_used_at) on api_tokens to mailfold_query;
 -- Folding dead letters again is an order of a person: query takes operate's role for it, and for nothing else.
 grant mailfold_operate to mailfold_query with inherit false, set true;

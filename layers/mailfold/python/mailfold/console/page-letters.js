@@ -1,0 +1,141 @@
+// What could not be folded: by the way in which it failed, letter by letter, and folded again after a dry run.
+
+import { ask } from "./api.js";
+import { el, put } from "./dom.js";
+import { redrivePanel } from "./redrive.js";
+import { link } from "./router.js";
+import { copyable, empty, folded, heading, renew, rowLink, table, when } from "./widgets.js";
+
+const GROUPS = ["Reason", "Source", "Kind", "Letters", "Newest"];
+const LETTERS = ["Letter", "Reason", "Received", "Raw"];
+
+export function open(main, route, again) {
+  return route.rest ? openGroup(main, route.rest, again) : openGroups(main, again);
+}
+
+function openGroups(main, again) {
+  const list = el("section", { class: "listing", "aria-label": "Groups" });
+  const panel = el("div", {});
+  const words = "Letters that failed in the same way form a group. Mend the cause, try the group, then fold it again.";
+  put(main, heading("Dead letters"), el("p", { class: "faint" }, words), list, panel);
+  let before = "";
+
+  async function refresh(signal) {
+    const { groups } = await ask("v1/dead-letters", { signal });
+    const now = JSON.stringify(groups);
+    if (now === before) return;
+    before = now;
+    renew(list, groups.length ? groupRows(groups) : nothing());
+    if (groups.length > 1 && !panel.childNodes.length) put(panel, redrivePanel({ all: true }, count(groups), again));
+  }
+
+  return { title: "Dead letters", refresh };
+}
+
+function groupRows(groups) {
+  const rows = groups.map((group) => [
+    rowLink(link("dead-letters", group.group_id), lastLine(group.reason)),
+    group.source ?? "–",
+    group.kind,
+    `${group.letters}${group.more ? "+" : ""}`,
+    when(group.last_at),
+  ]);
+  return table("Groups", GROUPS, rows, { look: "letters" });
+}
+
+function openGroup(main, groupId, again) {
+  const head = el("div", {});
+  const panel = el("div", {});
+  const list = el("section", { class: "listing", "aria-label": "Letters" });
+  const more = el("nav", { class: "pager", "aria-label": "Pages of letters" });
+  const back = el("p", { class: "back" }, el("a", { href: link("dead-letters") }, "← Dead letters"));
+  put(main, back, heading("Dead letters of one group"), head, panel, list, more);
+  const cursors = [""];
+  let before = "";
+
+  async function refresh(signal) {
+    const query = { group: groupId, limit: 50, cursor: cursors.at(-1) };
+    const [{ groups }, page] = await Promise.all([
+      ask("v1/dead-letters", { signal }),
+      ask("v1/dead-letters", { query, signal }),
+    ]);
+    const group = groups.find((row) => row.group_id === groupId);
+    const now = JSON.stringify([group, page]);
+    if (now === before) return;
+    before = now;
+    put(head, group ? groupHead(group) : empty("This group is empty: all of its letters are folded, or pruned."));
+    if (group && !panel.childNodes.length) put(panel, redrivePanel({ group: groupId }, count([group]), again));
+    put(list, page.letters.length ? letterRows(page.letters) : []);
+    renew(more, pager(page.next));
+  }
+
+  function pager(next) {
+    const newer = el("button", { type: "button", disabled: cursors.length === 1 }, "← Newer");
+    const older = el("button", { type: "button", disabled: !next }, "Older →");
+    newer.addEventListener("click", () => (cursors.pop(), again()));
+    older.addEventListener("click", () => (cursors.push(next), again()));
+    return cursors.length === 1 && !next ? [] : [newer, el("span", {}, `Page ${cursors.length}`), older];
+  }
+
+  return { title: "Dead letters", refresh };
+}
+
+function groupHead(group) {
+  const facts = [
+    ["Source", group.source ?? "–"],
+    ["Kind", group.kind],
+    ["Letters", `${group.letters}${group.more ? "+" : ""}`],
+    ["Oldest", when(group.first_at)],
+    ["Newest", when(group.last_at)],
+  ];
+  return [
+    el("p", { class: "reason" }, group.reason),
+    el(
+      "dl",
+      { class: "facts" },
+      facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+    ),
+  ];
+}
+
+function letterRows(letters) {
+  const rows = letters.map((letter) => [
+    copyable(letter.dead_letter_id, "letter's id"),
+    el("span", { class: "clip" }, lastLine(letter.reason)),
+    when(letter.received_at),
+    folded("Raw", async () => rawOf(await ask(`v1/dead-letters/${encodeURIComponent(letter.dead_letter_id)}`))),
+  ]);
+  return table("Letters", LETTERS, rows, { look: "letter-rows" });
+}
+
+// Laid out, where it is JSON at all.
+function rawOf({ raw, headers, reason }) {
+  let shown = raw;
+  try {
+    shown = JSON.stringify(JSON.parse(raw), null, 2);
+  } catch {
+    // It is shown as it came.
+  }
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return [reason, lines.join("\n"), shown].filter(Boolean).join("\n\n");
+}
+
+// A reason may be a whole traceback; its last line is what tells.
+function lastLine(reason) {
+  return reason.trim().split("\n").at(-1);
+}
+
+function count(groups) {
+  return groups.reduce((sum, group) => sum + group.letters, 0);
+}
+
+function nothing() {
+  return empty(
+    "No dead letters.",
+    el(
+      "p",
+      {},
+      "Every event that was accepted is folded. An event that cannot be is kept here with its reason and its raw.",
+    ),
+  );
+}
