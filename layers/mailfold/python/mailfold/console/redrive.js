@@ -39,7 +39,7 @@ export function redrivePanel(choice, expected, again) {
       );
       apply.onclick = () => confirm(sums.letters, foldable);
     } catch (reason) {
-      put(result, el("p", { class: "dialog-problem" }, sentence(reason, choice)));
+      put(result, el("p", { class: "dialog-problem" }, reason.message));
     } finally {
       bar.hidden = true;
       for (const button of buttons) button.disabled = false;
@@ -99,9 +99,4 @@ function summary(sums, applied) {
     el("h2", {}, applied ? "Redriven" : "Dry run: nothing was changed"),
     table("Outcome", ["Letters", "Outcome", "Reason"], [...rows, ...left], { look: "outcome" }),
   ];
-}
-
-function sentence(reason, choice) {
-  if (reason.status !== 501) return reason.message;
-  return `${reason.message}: bin/mailfold dead-letters redrive ${choice.all ? "--all" : `--group ${choice.group}`}`;
 }
