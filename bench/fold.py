@@ -120,6 +120,7 @@ def _on_loopback(bench: _Bench, section: Section, ticker: Ticker) -> None:
         },
         rounds=ROUNDS,
         ticker=ticker,
+        warmed=True,
     )
     chunks, singles = seconds["chunks"], seconds["singles"]
     section.add(
@@ -171,6 +172,7 @@ def _duplicates(bench: _Bench, section: Section, ticker: Ticker) -> None:
         {"fresh": bench.fold_way(bench.chunked), "known": known, "redelivered": redelivered},
         rounds=ROUNDS,
         ticker=ticker,
+        warmed=True,
     )
     section.add(
         "all-duplicate batch (known events, new envelopes) over fresh batch",

@@ -10,12 +10,18 @@ from bench.progress import Ticker
 Way = Callable[[], Callable[[], object]]
 
 
-def in_turns(ways: Mapping[str, Way], *, rounds: int, ticker: Ticker) -> dict[str, list[float]]:
-    """Return the seconds of each way's rounds; the first turn warms up and is not kept, and the order alternates."""
+def in_turns(ways: Mapping[str, Way], *, rounds: int, ticker: Ticker, warmed: bool = False) -> dict[str, list[float]]:
+    """Return the seconds of each way's rounds; the first turn warms up and is not kept, and the order alternates.
+
+    With `warmed`, each way also does its work once, unmeasured, at the beginning of its turn: what another way has
+    driven out of the processor's caches would cost one that takes a single long step, and spare one of many short ones.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(rounds + 1):
         names = list(ways)[:: 1 if turn % 2 else -1]
         for name in names:
+            if warmed:
+                ways[name]()()
             taken = timed(ways[name]())
             if turn:
                 seconds[name].append(taken)

@@ -9,7 +9,7 @@ from mailfold.telemetry import Telemetry
 
 settings = MigrateSettings.from_environment()
 telemetry = Telemetry("migrate")
-database = Database(settings.database_url)
+database = Database(settings.database_url, patience_s=590)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

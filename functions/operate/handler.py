@@ -11,7 +11,7 @@ from mailfold.telemetry import Telemetry
 
 settings = OperateSettings.from_environment()
 telemetry = Telemetry("operate")
-database = Database(settings.database_url)
+database = Database(settings.database_url, patience_s=55)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

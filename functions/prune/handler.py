@@ -10,7 +10,7 @@ from mailfold.telemetry import Telemetry
 
 settings = PruneSettings.from_environment()
 telemetry = Telemetry("prune")
-database = Database(settings.database_url)
+database = Database(settings.database_url, patience_s=65)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mailfold.telemetry import Telemetry
 
 settings = SweepSettings.from_environment()
 telemetry = Telemetry("sweep")
-database = Database(settings.database_url)
+database = Database(settings.database_url, patience_s=250)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pg8000.native
 import pytest
 
 from mailfold.errors import DataRejected, StoreError, TransientStoreError
-from mailfold.store.connection import TIMEOUT_S, Database
+from mailfold.store.connection import PATIENCE_S, Database
 
 TRANSIENT = ["40001", "40P01", "57P01", "57P03", "55P03", "53300", "08006", "25P02", "42P01", "42501", "58030", "XX000"]
 DATA = ["22001", "22021", "22P02", "22P05", "23502", "23505", "23514", "54000", "54001"]
@@ -52,7 +52,7 @@ def test_small_writes_are_not_held_back(database: Database) -> None:
 
     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
     assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-    assert sock.gettimeout() == TIMEOUT_S
+    assert sock.gettimeout() == PATIENCE_S
 
 
 def test_a_server_without_tls_is_refused_where_tls_is_asked_for(store: Any) -> None:

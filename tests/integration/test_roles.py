@@ -1,11 +1,13 @@
 """Least privilege: each function's role can do its step and is refused everything else."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mailfold.errors import TransientStoreError
-from mailfold.store.connection import Database
+from mailfold.store.connection import PATIENCE_S, Database
 
 FORBIDDEN = {
     "mailfold_process": [
@@ -129,3 +131,16 @@ def test_the_roles_are_no_superusers_and_own_nothing(store: Any) -> None:
     )
 
     assert (powers, owned) == ([], [])
+
+
+@pytest.mark.parametrize("role", sorted(FORBIDDEN))
+def test_the_connection_outlasts_every_statement_of_its_role(store: Any, role: str) -> None:
+    step = role.removeprefix("mailfold_")
+    handler = (Path(__file__).parents[2] / f"functions/{step}/handler.py").read_text()
+    given = re.search(r"patience_s=(\d+)", handler)
+    limit = store.value(
+        "select extract(epoch from split_part(setting, '=', 2)::interval) from pg_roles, unnest(rolconfig) as setting"
+        f" where rolname = '{role}' and setting like 'statement_timeout=%'"
+    )
+
+    assert (int(given[1]) if given else PATIENCE_S) > limit

@@ -35,7 +35,7 @@ def storable_text(text: str) -> str:
 
 def may_be_unstorable(json_text: str) -> bool:
     """Tell quickly whether a JSON text could hold a character that Postgres refuses; a false alarm costs only time."""
-    return "\\u0000" in json_text or "\\ud" in json_text or "\\uD" in json_text
+    return "\\u" in json_text and ("\\u0000" in json_text or "\\ud" in json_text or "\\uD" in json_text)
 
 
 def storable_raw(raw: Mapping[str, Any]) -> Any:

@@ -17,6 +17,7 @@ from mailfold.signatures import Proof
 #: Later than any seconds value and earlier than any milliseconds value of a mail: 5138-11-16 against 1973-03-03.
 _FIRST_MILLISECONDS = 10**11
 _NUMBERS = (int, float)
+_STAMPS = (int, float, str)
 _ANGLE_ADDRESS = re.compile(r"<([^<>]+)>\s*$")
 
 
@@ -138,7 +139,7 @@ def address_of(value: str | None) -> str | None:
     """Return the bare address in lower case; `Ann <Ann@Example.com>` becomes `ann@example.com`."""
     if value is None:
         return None
-    angle = _ANGLE_ADDRESS.search(value)
+    angle = _ANGLE_ADDRESS.search(value) if "<" in value else None
     return (angle.group(1) if angle else value).strip().lower() or None
 
 
@@ -148,7 +149,7 @@ def time_of(value: Any) -> datetime:
         if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
             moment = datetime.fromisoformat(value)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
+        if isinstance(value, bool) or not isinstance(value, _STAMPS):
             raise UnparseableEvent("no time")
         seconds = float(value)
         return datetime.fromtimestamp(seconds / 1000 if seconds >= _FIRST_MILLISECONDS else seconds, UTC)

@@ -77,7 +77,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             event_id=f"{NAME}:{_identity(raw, kind, recipient)}",
             source=origin.source.name,
             provider=NAME,
-            kind="/".join(filter(None, (kind, text_of(raw, "type") if kind == "bounce" else None))),
+            kind=_full_kind(raw) if kind == "bounce" else kind,
             type=event_type,
             bounce_class=bounce_class,
             effect=_effect(raw, event_type, bounce_class),
@@ -92,6 +92,11 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             raw=raw,
         )
     ]
+
+
+def _full_kind(bounce: Raw) -> str:
+    kind = text_of(bounce, "type")
+    return f"bounce/{kind}" if kind else "bounce"
 
 
 def _identity(raw: Raw, kind: str, recipient: str | None) -> str:

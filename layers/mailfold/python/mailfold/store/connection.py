@@ -17,8 +17,8 @@ from mailfold.errors import DataRejected, SettingsError, StoreError, TransientSt
 from mailfold.store.iam import make_token
 from mailfold.store.queries import query
 
-#: Longer than any statement may take (roles.sql), shorter than any function.
-TIMEOUT_S = 25
+#: Longer than a statement may take (roles.sql), shorter than its function; the slower steps have a patience of their own.
+PATIENCE_S = 25
 
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 #: The value is to blame: bad data, a broken constraint, a value too deep or too large for the server.
@@ -74,7 +74,8 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
 class Database:
     """Connects when first needed and again whenever the connection cannot be trusted any more."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, patience_s: int = PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._address = Address.from_url(url)
         self._connection: Any = None
         self._prepared: dict[str, Any] = {}
@@ -139,7 +140,7 @@ class Database:
 
     def _connected(self) -> Any:
         if self._connection is None:
-            self._connection = _connect(self._address)
+            self._connection = _connect(self._address, self._patience_s)
         return self._connection
 
     @contextlib.contextmanager
@@ -175,9 +176,9 @@ def _translate(exc: pg8000.exceptions.DatabaseError) -> StoreError:
     return TransientStoreError(f"Postgres answered SQLSTATE {state}")
 
 
-def _connect(address: Address) -> Any:
+def _connect(address: Address, patience_s: int) -> Any:
     password = make_token(address.host, address.port, address.user) if address.iam else address.password
-    sock = socket.create_connection((address.host, address.port), timeout=TIMEOUT_S)
+    sock = socket.create_connection((address.host, address.port), timeout=patience_s)
     try:
         # pg8000 writes a large Bind and a small Execute apart; Nagle's algorithm would hold the second for 40 ms.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
