@@ -17,7 +17,7 @@ from mailfold.errors import DataRejected, SettingsError, StoreError, TransientSt
 from mailfold.store.iam import make_token
 from mailfold.store.queries import query
 
-#: Longer than a statement may take (roles.sql), shorter than its function; the slower steps have a patience of their own.
+#: Longer than a statement may take (roles.sql), shorter than its function; slower steps have a patience of their own.
 PATIENCE_S = 25
 
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
