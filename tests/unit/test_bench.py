@@ -84,4 +84,4 @@ def test_the_page_shows_the_required_figures_of_the_report() -> None:
     found = json.loads(report.JSON_FILE.read_text())
 
     assert report.BEGIN + report.required(found) + report.END in report.PAGE.read_text()
-    assert set(found["sections"]) == set(PARTS)
+    assert set(found["sections"]) == {part.replace("_", " ") for part in PARTS}
