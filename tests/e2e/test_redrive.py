@@ -24,14 +24,13 @@ def test_a_broken_adapter_costs_nothing_but_time(running: LocalRun, database: pg
     # Other tests share the stack, and the drill takes all letters for its own.
     database.run("delete from dead_letters")
 
+    # Its exit status also tells how late live events came: that is for `make drill`, on a quiet machine.
     _, words = running.call("local.redrive_drill", "--events", "300", "--calm", "3", "--json")
 
     outcome = json.loads(words.splitlines()[-1])
     assert (outcome["while_broken"]["tried"]["left"], outcome["when_mended"]["done"]["new"]) == (300, 300)
     for line in outcome["lines"]:
         assert (line["lost"], line["doubled"], line["dead"]) == (0, 0, 0)
-    # How late live events came is for `make drill` to tell, on a machine that does nothing else.
-    assert outcome["delay_seconds"] is not None
 
 
 def test_dead_records_go_back_onto_the_queue(
