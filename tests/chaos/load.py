@@ -6,9 +6,6 @@ again.
 
 import argparse
 import json
-import multiprocessing
-import os
-import signal
 import sys
 import tempfile
 import time
@@ -16,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,15 +24,14 @@ from local.samples import sampler
 from mailfold.errors import StoreError
 from mailfold.fold import SOFT_LIMIT
 from mailfold.jsontext import dumps
-from mailfold.queue import Record
 from mailfold.request import Source
-from mailfold.steps.process import Bench, process
 from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.telemetry import Telemetry
 from tests.property.histories import Fact
 from tests.property.reference import actual, expected
+from tests.support.workers import Worker
 
 SOURCE = "sesmetric"
 EVENTS_PER_ENVELOPE = 20
@@ -92,48 +88,15 @@ def _envelope(number: int, events: list[dict[str, Any]]) -> str:
     return dumps({**head, "received_at": "2026-01-01T00:00:00+00:00", "headers": {}, "events": events})
 
 
-def work(pipe: Connection, url: str) -> None:
-    """One execution environment: fold batches until it is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    database = Database(url)
-    telemetry = Telemetry("process")
-    while True:
-        records = [Record(**fields, sent_at=datetime.now(UTC)) for fields in pipe.recv()]
-        bench = Bench(
-            database=database,
-            sources=SOURCES,
-            topics={},
-            publish=False,
-            remaining_ms=lambda: 60_000,
-            telemetry=telemetry,
-        )
-        pipe.send(process(records, bench).failed)
+class BusyWorker(Worker):
+    """A worker and what it is working on."""
 
+    batch: tuple[int, ...] = ()
 
-class Worker:
-    """A process, its pipe and what it is working on."""
-
-    def __init__(self, url: str) -> None:
-        self.pipe, theirs = multiprocessing.Pipe()
-        self.process = multiprocessing.get_context("fork").Process(target=work, args=(theirs, url), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.batch: tuple[int, ...] = ()
-
-    def start(self, batch: tuple[int, ...], load: Load, receives: Counter[int]) -> None:
+    def take(self, batch: tuple[int, ...], load: Load, receives: Counter[int]) -> None:
         """Hand a batch over."""
         self.batch = batch
-        self.pipe.send(
-            [{"record_id": str(n), "body": load.bodies[n], "receive_count": min(receives[n], 3)} for n in batch]
-        )
-
-    def kill(self) -> tuple[int, ...]:
-        """Kill the process wherever it is; return what it had not acknowledged."""
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
-        return self.batch
+        self.start([{"record_id": str(n), "body": load.bodies[n], "receive_count": receives[n]} for n in batch])
 
 
 @dataclass
@@ -155,7 +118,7 @@ def run(
     batches = [tuple(numbers[start : start + RECORDS_PER_BATCH]) for start in range(0, len(numbers), RECORDS_PER_BATCH)]
     queue, tally = Queue(deque(batches)), Tally()
     url = server.url(user="mailfold_process")
-    crew = [Worker(url) for _ in range(workers)]
+    crew = [BusyWorker(url, SOURCES, {}) for _ in range(workers)]
     progress = Progress("load", len(batches))
     done = 0
     while done < len(batches):
@@ -164,11 +127,12 @@ def run(
         for place, worker in enumerate(crew):
             if worker.batch or not (batch := queue.take()):
                 continue
-            worker.start(batch, load, queue.receives)
+            worker.take(batch, load, queue.receives)
             if tally.kills < kills * share:
                 _into_the_work(rng)
-                queue.give_back(worker.kill())
-                crew[place] = Worker(url)
+                worker.kill()
+                queue.give_back(batch)
+                crew[place] = BusyWorker(url, SOURCES, {})
                 tally.kills += 1
         if tally.restarts < restarts * share:
             server.stop(mode="immediate")
@@ -186,7 +150,7 @@ def _into_the_work(rng: Random) -> None:
     time.sleep(rng.uniform(0, 0.015))
 
 
-def _hear(crew: list[Worker], queue: Queue, tally: Tally) -> int:
+def _hear(crew: list[BusyWorker], queue: Queue, tally: Tally) -> int:
     done = 0
     busy = {worker.pipe: worker for worker in crew if worker.batch}
     for pipe in wait(list(busy), timeout=0.01):

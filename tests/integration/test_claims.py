@@ -43,7 +43,7 @@ def test_a_replayed_claim_returns_what_was_recorded_and_writes_nothing(workshop:
     before = state(store.rows), store.rows("select xmin::text, completed_at from webhook_inbox")
     workshop.database.statements.clear()
 
-    outcome = workshop.process(record(text, receive_count=2))
+    outcome = workshop.process(record(text))
 
     assert tally(outcome) == counted(duplicate=2)
     assert workshop.database.statements == ["begin", "claim", "holders", "complete", "commit"]

@@ -10,7 +10,6 @@ from local.samples.ses import SAMPLES
 from mailfold.events import Event, Raw
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
-from mailfold.steps.process import SUSPECT_AFTER
 from mailfold.steps.unit import QUARANTINE_AFTER
 from tests.support.records import envelope, notification, raw, record
 
@@ -177,30 +176,6 @@ def test_a_conflict_beside_a_refused_value_loses_no_content(workshop: Any, store
         "select payload from email_events union all select raw::jsonb from dead_letters where kind = 'conflict'"
     )
     assert sorted(event["timestamp"] for [event] in kept) == [content["timestamp"] for content in contents]
-
-
-def test_records_that_came_often_run_alone_after_the_others(workshop: Any, store: Any) -> None:
-    workshop.process(
-        record(envelope(raw("suspect1")), receive_count=SUSPECT_AFTER),
-        record(envelope(raw("calm1"))),
-        record(envelope(raw("suspect2")), receive_count=SUSPECT_AFTER + 7),
-        record(envelope(raw("calm2")), receive_count=SUSPECT_AFTER - 1),
-    )
-
-    rows = store.rows("select event_id, xmin::text::bigint from email_events order by 2, 1")
-    assert [event_id.removeprefix("sesmetric:") for event_id, _ in rows] == ["calm1", "calm2", "suspect1", "suspect2"]
-    assert len({transaction for _, transaction in rows}) == 3
-
-
-def test_a_suspect_that_kills_the_process_takes_nobody_with_it(workshop: Any, store: Any) -> None:
-    suspect = record(envelope(raw("killer")), receive_count=SUSPECT_AFTER)
-    calm_statements = 5
-    workshop.database.fail_at(calm_statements + 3, SystemExit(1), done=False)
-
-    with pytest.raises(SystemExit):
-        workshop.process(suspect, record(envelope(raw("a"))))
-
-    assert store.rows(EVENTS) == [["sesmetric:a"]]
 
 
 @pytest.mark.parametrize("remaining_ms", [0, 9_999])

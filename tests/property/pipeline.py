@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
@@ -52,6 +53,8 @@ class FragileDatabase(Database):
         if self.how in {"connection", "after"}:
             self._terminate()
             return run()
+        # A process that dies takes its connection with it.
+        self.close()
         raise Crash(name)
 
     def _terminate(self) -> None:
@@ -145,8 +148,7 @@ def _records(history: History, batch: Sequence[Sequence[int]], mark: str) -> lis
 
 
 def _again(record: Record, receive: int) -> Record:
-    # Below the count from which a record runs alone, so that crashes hit whole batches.
-    return Record(record_id=record.record_id, body=record.body, receive_count=min(receive, 3), sent_at=record.sent_at)
+    return replace(record, receive_count=receive)
 
 
 def _bench(database: Database, reasons: list[str] | None) -> Bench:

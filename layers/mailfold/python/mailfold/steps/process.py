@@ -1,9 +1,11 @@
 """process: a batch of queue records in, one committed transaction out."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mailfold.errors import DataRejected, TransientStoreError
+from mailfold.isolation import Ending, Report, is_possible, run_in_child
 from mailfold.queue import Record
 from mailfold.request import Source
 from mailfold.steps.staging import Counts
@@ -11,8 +13,8 @@ from mailfold.steps.unit import Excluded, UnitOfWork
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
-#: Received this often, a record may be what killed earlier invocations: it runs alone, after all others.
-SUSPECT_AFTER = 4
+#: So often must a record kill the worker that folds it alone before it is set aside.
+DEATHS = 3
 #: With less time than this left, records go back to the queue instead of being cut off half way.
 TIME_GUARD_MS = 10_000
 
@@ -41,12 +43,80 @@ class Outcome:
 def process(records: Sequence[Record], bench: Bench) -> Outcome:
     """Fold the batch; whatever is not committed is reported as failed and comes again."""
     outcome = Outcome()
-    calm = [record for record in records if record.receive_count < SUSPECT_AFTER]
-    suspects = [record for record in records if record.receive_count >= SUSPECT_AFTER]
-    for group in [calm, *([suspect] for suspect in suspects)]:
-        _process_group(group, bench, outcome)
+    _process_group([record for record in records if record.receive_count == 1], bench, outcome)
+    _process_redelivered([record for record in records if record.receive_count > 1], bench, outcome)
     _report(outcome, bench.telemetry)
     return outcome
+
+
+def _process_redelivered(records: Sequence[Record], bench: Bench, outcome: Outcome) -> None:
+    """Fold records that came before in a child process, because one of them may be what killed their worker."""
+    if not records:
+        return
+    if not is_possible():
+        _process_group(records, bench, outcome)
+        return
+    ending = _in_child([records], bench, outcome).ending if len(records) > 1 else Ending.DIED
+    if ending is Ending.DIED:
+        _process_suspects(records, bench, outcome)
+    elif ending is Ending.OUT_OF_TIME:
+        _give_back(records, bench, outcome)
+
+
+def _process_suspects(suspects: Sequence[Record], bench: Bench, outcome: Outcome) -> None:
+    """Fold one record at a time; what dies alone goes behind all others, and is set aside when it has died often."""
+    line = list(suspects)
+    deaths = Counter[str]()
+    while line:
+        report = _in_child([[record] for record in line], bench, outcome)
+        line = line[len(report.results) :]
+        if report.ending is Ending.OUT_OF_TIME:
+            _give_back(line, bench, outcome)
+            return
+        if report.ending is Ending.DIED:
+            killer = line.pop(0)
+            deaths[killer.record_id] += 1
+            if deaths[killer.record_id] < DEATHS:
+                line.append(killer)
+            else:
+                _bury_killer(killer, report.exit_code, bench, outcome)
+
+
+def _in_child(groups: Sequence[Sequence[Record]], bench: Bench, outcome: Outcome) -> Report[Outcome]:
+    """Fold each group in one transaction, all of them in one child process; add what came of those that it got to."""
+
+    def fold(group: Sequence[Record]) -> Outcome:
+        part = Outcome()
+        try:
+            _process_group(group, apart, part)
+        except Exception as surprise:
+            part = Outcome(failed=[record.record_id for record in group])
+            bench.telemetry.warn("failed", records=len(group), reason=type(surprise).__name__)
+        return part
+
+    # The connection of this process is not for its child: both would read the same answers.
+    apart = replace(bench, database=bench.database.sibling())
+    report = run_in_child(fold, groups, seconds=(bench.remaining_ms() - TIME_GUARD_MS) / 1000)
+    for part in report.results:
+        outcome.failed.extend(part.failed)
+        outcome.counts.extend(part.counts)
+    if report.ending is Ending.DIED:
+        bench.telemetry.warn("worker died", records=len(groups) - len(report.results), exit_code=report.exit_code)
+    return report
+
+
+def _bury_killer(record: Record, exit_code: int | None, bench: Bench, outcome: Outcome) -> None:
+    reason = f"its worker died {DEATHS} times while it was folded alone, with exit code {exit_code}"
+    try:
+        outcome.counts.extend(_unit(bench).bury(record, "killed_its_worker", reason))
+    except TransientStoreError as failure:
+        outcome.failed.append(record.record_id)
+        bench.telemetry.warn("rolled back", records=1, reason=str(failure))
+
+
+def _give_back(records: Sequence[Record], bench: Bench, outcome: Outcome) -> None:
+    outcome.failed.extend(record.record_id for record in records)
+    bench.telemetry.warn("out of time", records=len(records))
 
 
 def _process_group(group: Sequence[Record], bench: Bench, outcome: Outcome) -> None:
@@ -54,8 +124,7 @@ def _process_group(group: Sequence[Record], bench: Bench, outcome: Outcome) -> N
     if not group:
         return
     if bench.remaining_ms() < TIME_GUARD_MS:
-        outcome.failed.extend(record.record_id for record in group)
-        bench.telemetry.warn("out of time", records=len(group))
+        _give_back(group, bench, outcome)
         return
     try:
         outcome.counts.extend(_unit(bench).run(group))
@@ -83,7 +152,7 @@ def _process_alone(record: Record, bench: Bench, outcome: Outcome) -> None:
         try:
             outcome.counts.extend(unit.run([record], one_by_one=True))
         except DataRejected as refusal:
-            outcome.counts.extend(unit.bury(record, str(refusal)))
+            outcome.counts.extend(unit.bury(record, "refused_by_store", str(refusal)))
     except TransientStoreError as failure:
         outcome.failed.append(record.record_id)
         bench.telemetry.warn("rolled back", records=1, reason=str(failure))

@@ -64,10 +64,10 @@ class UnitOfWork:
         self._fold_staged(tx, staged, one_by_one=one_by_one)
         return staged
 
-    def bury(self, record: Record, reason: str) -> list[Counts]:
+    def bury(self, record: Record, kind: str, reason: str) -> list[Counts]:
         """Keep a whole record that no transaction can take."""
         with self.database.transaction() as tx:
-            batch.complete(tx, {}, [record_letter(record, "refused_by_store", reason)])
+            batch.complete(tx, {}, [record_letter(record, kind, reason)])
         return [Counts(source=None, dead=1)]
 
     def _open(self, records: Iterable[Record], staged: Staged) -> list[Opened]:

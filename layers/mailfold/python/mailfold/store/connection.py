@@ -75,10 +75,15 @@ class Database:
     """Connects when first needed and again whenever the connection cannot be trusted any more."""
 
     def __init__(self, url: str, *, patience_s: int = PATIENCE_S) -> None:
+        self._url = url
         self._patience_s = patience_s
         self._address = Address.from_url(url)
         self._connection: Any = None
         self._prepared: dict[str, Any] = {}
+
+    def sibling(self) -> "Database":
+        """Return another way to the same database, with a connection of its own."""
+        return Database(self._url, patience_s=self._patience_s)
 
     @contextlib.contextmanager
     def transaction(
