@@ -3,24 +3,27 @@
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from mailfold.envelope import Envelope
 from mailfold.errors import DataRejected, MalformedPayload, Quarantine, UnparseableEvent
-from mailfold.events import digest
 from mailfold.jsontext import loads, may_be_unstorable
 from mailfold.providers import REGISTRY
 from mailfold.queue import Record
+from mailfold.steps.claims import conflict_letter, proves, take_claims
 from mailfold.steps.outcomes import CONFLICT
 from mailfold.steps.staging import Counts, Opened, Staged
 from mailfold.steps.unit import QUARANTINE_AFTER, UnitOfWork, parse
 from mailfold.store import batch, letters
-from mailfold.store.batch import DeadLetter
+from mailfold.store.batch import DeadLetter, dead_letter_id
 from mailfold.store.connection import Transaction
 from mailfold.store.letters import Letter
 
 #: Its content is part of the state already, so that only a person can say what it should become.
 NEEDS_A_PERSON = "needs a person"
+#: Whether its token was used is not known any more.
+TOO_OLD = "it is older than the claims that are kept: whether its signature was used for another event is not known"
 
 
 class NeedsPerson(Exception):
@@ -38,6 +41,10 @@ class Outcome:
     remains: Sequence[DeadLetter] = ()
     #: True where it stays as it is.
     untouched: bool = False
+    #: The claim that it took, if it took one.
+    claim_key: str | None = None
+    #: True where its claim is held for another payload, so that its sender is not proven.
+    turned_away: bool = False
 
     @property
     def result(self) -> str:
@@ -67,21 +74,34 @@ class _Reopened:
     opened: Opened
     claim_key: str | None
 
+    @property
+    def envelope(self) -> Envelope:
+        """Return the envelope under the claim key that it came with."""
+        return replace(self.opened.envelope, claim_key=self.claim_key or "")
 
-def redrive(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter]) -> list[Outcome]:
+    @property
+    def takes_claim(self) -> bool:
+        """A whole record took no claim yet; where the claim proves the sender, it may not be folded without it."""
+        return self.letter.source is None and not self.letter.unproven and proves(self.opened.envelope)
+
+
+def redrive(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter], *, claims_since: datetime) -> list[Outcome]:
     """Fold the letters and write what became of them; nothing counts twice, whoever else folds the same events."""
-    outcomes = rehearse(tx, unit, taken)
+    outcomes = rehearse(tx, unit, taken, claims_since=claims_since)
     remains = [letter for outcome in outcomes for letter in outcome.remains]
     staying = {letter.dead_letter_id: letter.reason for letter in remains}
     gone = {it.letter.dead_letter_id for it in outcomes if not it.untouched} - staying.keys()
     # New letters first: whoever waits for a row that is deleted here must not hold one that is waited for here.
-    batch.complete(tx, {}, remains)
+    batch.complete(tx, {it.claim_key: it.counts.as_result() for it in outcomes if it.claim_key}, remains)
     letters.finish(tx, folded=gone, left_over=staying)
     return outcomes
 
 
-def rehearse(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter]) -> list[Outcome]:
-    """Fold the letters, all at once or else each on its own, and leave the letters themselves alone."""
+def rehearse(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter], *, claims_since: datetime) -> list[Outcome]:
+    """Fold the letters, all at once or else each on its own, and leave the letters themselves alone.
+
+    Claims taken before `claims_since` may be pruned.
+    """
     reopened: list[_Reopened] = []
     outcomes: list[Outcome] = []
     for letter in taken:
@@ -90,12 +110,56 @@ def rehearse(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter]) -> list
             outcomes.append(found)
         else:
             reopened.append(found)
+    reopened, unproven = _believed(tx, reopened, claims_since)
+    outcomes += unproven
     tx.execute("savepoint redriven")
     try:
         return outcomes + _fold(tx, unit, reopened)
     except DataRejected:
         tx.execute("rollback to savepoint redriven")
         return outcomes + [_fold_alone(tx, unit, one) for one in reopened]
+
+
+def _believed(
+    tx: Transaction, reopened: Sequence[_Reopened], claims_since: datetime
+) -> tuple[list[_Reopened], list[Outcome]]:
+    """Take the claims that prove a sender; return what may be folded, and what became of the rest."""
+    believed = [one for one in reopened if not one.takes_claim]
+    asking = [one for one in reopened if one.takes_claim and one.letter.received_at >= claims_since]
+    too_old = [one for one in reopened if one.takes_claim and one.letter.received_at < claims_since]
+    others = [_left(one.letter, one.letter.kind, TOO_OLD, unproven=True) for one in too_old]
+    for one, holder in zip(asking, _holders(tx, asking), strict=True):
+        if isinstance(holder, DataRejected):
+            others.append(_left(one.letter, "refused_by_store", str(holder)))
+        elif holder != one.envelope.request_hash:
+            others.append(_turned_away(one))
+        else:
+            believed.append(one)
+    return believed, others
+
+
+def _holders(tx: Transaction, asking: Sequence[_Reopened]) -> Sequence[str | DataRejected]:
+    """Return for each the hash of the payload that holds its claim, or why Postgres refuses the claim."""
+    if not asking:
+        return []
+    tx.execute("savepoint claims")
+    try:
+        holders = take_claims(tx, [one.envelope for one in asking])
+        return [holders[one.envelope.claim_key] for one in asking]
+    except DataRejected as refusal:
+        tx.execute("rollback to savepoint claims")
+        return [refusal] if len(asking) == 1 else [_holders(tx, [one])[0] for one in asking]
+
+
+def _turned_away(one: _Reopened) -> Outcome:
+    envelope = one.envelope
+    return Outcome(
+        letter=one.letter,
+        source=envelope.source,
+        counts=Counts(source=envelope.source, conflict=len(envelope.events)),
+        remains=(conflict_letter(replace(one.opened, envelope=envelope)),),
+        turned_away=True,
+    )
 
 
 def _fold(tx: Transaction, unit: UnitOfWork, reopened: Sequence[_Reopened]) -> list[Outcome]:
@@ -115,14 +179,27 @@ def _fold_alone(tx: Transaction, unit: UnitOfWork, one: _Reopened) -> Outcome:
         return _outcome(one, staged)
     except DataRejected as refusal:
         tx.execute("rollback to savepoint one_letter")
-        return _left(one.letter, "refused_by_store", str(refusal))
+        return replace(_left(one.letter, "refused_by_store", str(refusal)), claim_key=_claim_taken(one))
+
+
+def _claim_taken(one: _Reopened) -> str | None:
+    return one.claim_key if one.takes_claim else None
 
 
 def _outcome(one: _Reopened, staged: Staged) -> Outcome:
     key = one.letter.dead_letter_id
-    remains = [replace(letter, claim_key=one.claim_key) for letter in staged.letters if letter.claim_key == key]
+    remains = [
+        # What is not proven stays so, in whatever form it is left.
+        replace(letter, claim_key=one.claim_key, unproven=one.letter.unproven)
+        for letter in staged.letters
+        if letter.claim_key == key
+    ]
     return Outcome(
-        letter=one.letter, source=one.opened.envelope.source, counts=staged.counts[key], remains=tuple(remains)
+        letter=one.letter,
+        source=one.opened.envelope.source,
+        counts=staged.counts[key],
+        remains=tuple(remains),
+        claim_key=_claim_taken(one),
     )
 
 
@@ -142,7 +219,7 @@ def _reopen(unit: UnitOfWork, letter: Letter) -> _Reopened | Outcome:
     return _Reopened(letter=letter, opened=named, claim_key=letter.claim_key or opened.envelope.claim_key)
 
 
-def _left(letter: Letter, kind: str, reason: str) -> Outcome:
+def _left(letter: Letter, kind: str, reason: str, *, unproven: bool = False) -> Outcome:
     if letter.kind == CONFLICT[0]:
         return Outcome(letter=letter, source=letter.source, counts=Counts(source=letter.source), untouched=True)
     remains = DeadLetter(
@@ -154,6 +231,7 @@ def _left(letter: Letter, kind: str, reason: str) -> Outcome:
         headers=letter.headers,
         raw=letter.raw,
         received_at=letter.received_at,
+        unproven=unproven or letter.unproven,
     )
     return Outcome(letter=letter, source=letter.source, counts=Counts(source=letter.source), remains=(remains,))
 
@@ -207,5 +285,6 @@ def _insist_on_change(unit: UnitOfWork, letter: Letter, opened: Opened) -> None:
     origin = unit.origin(opened)
     for raw in opened.envelope.events:
         for event in parse(opened, raw, origin):
-            if digest(event.source, letter.kind, f"{event.event_id}:{event.fingerprint}") == letter.dead_letter_id:
+            identity = f"{event.event_id}:{event.fingerprint}"
+            if dead_letter_id(event.source, letter.kind, identity, unproven=letter.unproven) == letter.dead_letter_id:
                 raise NeedsPerson
