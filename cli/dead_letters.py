@@ -37,6 +37,7 @@ LETTER_COLUMNS = {
     "source": "source",
     "kind": "kind",
     "unproven": "unproven",
+    "not kept": "not_kept",
     "received": "received_at",
     "reason": "reason",
 }
@@ -199,7 +200,7 @@ def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> 
 
 
 def outcome_table(found: dict[str, Any]) -> str:
-    """Write what became of the letters, or would, and why some were left out."""
+    """Write what became of the dead letters, or would, and why some were left out."""
     rows = [{"letters": found[name], "outcome": words} for name, words in RESULTS.items() if found[name]]
     rows += [{**why, "outcome": "left"} for why in found["reasons"]]
     text = table(

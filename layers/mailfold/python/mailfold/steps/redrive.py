@@ -98,7 +98,7 @@ def redrive(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter], *, claim
 
 
 def rehearse(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter], *, claims_since: datetime) -> list[Outcome]:
-    """Fold the letters, all at once or else each on its own, and leave the letters themselves alone.
+    """Fold the dead letters, all at once or else each on its own, and leave their own rows alone.
 
     Claims taken before `claims_since` may be pruned.
     """

@@ -7,7 +7,7 @@ from mailfold.jsontext import dumps
 from mailfold.store.batch import DeadLetter
 from mailfold.store.connection import Transaction
 
-#: Whoever has seen one signature can send any number of contents under it. A few are enough to judge them by.
+#: Anyone who has seen one signature can send any number of contents under it. A few are enough to judge them by.
 MOST_CONTENTS = 5
 #: Of all of them together. The first is kept whatever its size, which the queue bounds.
 MOST_BYTES = 256_000
