@@ -9,7 +9,8 @@ from mailfold.errors import Declined
 from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
-from mailfold.steps.redrive import Outcome, redrive, rehearse
+from mailfold.steps.redrive import redrive, rehearse
+from mailfold.steps.reopen import Outcome
 from mailfold.steps.unit import UnitOfWork
 from mailfold.store import letters
 from mailfold.store.connection import Parameter, Transaction
