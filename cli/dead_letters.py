@@ -25,6 +25,7 @@ GROUP_COLUMNS = {
     "source": "source",
     "kind": "kind",
     "letters": "letters",
+    "unproven": "unproven",
     "oldest": "oldest",
     "newest": "newest",
     "sample": "sample",
@@ -35,6 +36,8 @@ LETTER_COLUMNS = {
     "group": "group_id",
     "source": "source",
     "kind": "kind",
+    "unproven": "unproven",
+    "not kept": "not_kept",
     "received": "received_at",
     "reason": "reason",
 }
@@ -44,6 +47,8 @@ LETTER_FIELDS = {
     "source": "source",
     "kind": "kind",
     "reason": "reason",
+    "unproven": "unproven",
+    "not kept": "not_kept",
     "received": "received_at",
     "dead since": "created_at",
     "headers": "headers",
@@ -55,7 +60,9 @@ RESULTS = {
     "duplicate": "folded, known already",
     "conflict": "folded, in conflict with a known content",
 }
-COUNTS = ("letters", *RESULTS, "left", "events")
+COUNTS = ("letters", *RESULTS, "left", "left_out", "events")
+#: What a person agrees to before an unproven dead letter is folded.
+UNPROVEN = "anyone who saw one signature could have sent the unproven ones, and what is folded stays folded"
 
 
 def add_parsers(commands: Any) -> None:
@@ -75,6 +82,9 @@ def add_parsers(commands: Any) -> None:
     redrive.add_argument("ids", nargs="*", metavar="ID")
     redrive.add_argument("--group", help="all of one group")
     redrive.add_argument("--all", action="store_true", help="all there are")
+    redrive.add_argument(
+        "--unproven", action="store_true", help="fold these ids even if they failed an authenticity check"
+    )
     add_redrive_options(redrive, rate=RATE)
     redrive.set_defaults(run=redrive_letters)
     dead_letter_queue.add_parsers(below)
@@ -115,9 +125,8 @@ def redrive_letters(arguments: argparse.Namespace, place: Place) -> int:
     if not arguments.json:
         print(outcome_table(tried))
     done = None
-    foldable = sum(tried[name] for name in RESULTS)
     # What would only be left again is still given today's reason.
-    if arguments.apply and tried["letters"] and confirmed(arguments, f"fold {foldable} dead letters?"):
+    if arguments.apply and tried["letters"] and confirmed(arguments, _question(arguments, tried)):
         done = _redrive(place, pace, chosen, total, apply=True)
         if not arguments.json:
             print(f"\n{outcome_table(done)}")
@@ -125,15 +134,24 @@ def redrive_letters(arguments: argparse.Namespace, place: Place) -> int:
         print(as_json({"tried": tried, "done": done}))
     elif not arguments.apply:
         print("\nonly tried: --apply does it")
-    return FOUND if any((done or tried)[name] for name in ("conflict", "left")) else DONE
+    return FOUND if any((done or tried)[name] for name in ("conflict", "left", "left_out")) else DONE
+
+
+def _question(arguments: argparse.Namespace, tried: dict[str, Any]) -> str:
+    question = f"fold {sum(tried[name] for name in RESULTS)} dead letters?"
+    return f"{UNPROVEN}: {question}" if arguments.unproven else question
 
 
 def _chosen(arguments: argparse.Namespace) -> dict[str, Any]:
     if sum((bool(arguments.ids), bool(arguments.group), arguments.all)) != 1:
         raise CommandError("say which: one or more ids, --group, or --all")
+    if arguments.unproven and not arguments.ids:
+        raise CommandError("--unproven needs ids: what failed an authenticity check is folded one by one")
     if arguments.all:
         return {"all": True}
-    return {"group": arguments.group} if arguments.group else {"ids": arguments.ids}
+    if arguments.group:
+        return {"group": arguments.group}
+    return {"ids": arguments.ids} | ({"unproven": True} if arguments.unproven else {})
 
 
 def _count(place: Place, chosen: dict[str, Any]) -> int:
@@ -147,19 +165,21 @@ def _redrive(place: Place, pace: Pace, chosen: dict[str, Any], total: int, *, ap
     progress = Progress("folding" if apply else "trying", total)
     sums: Counter[str] = Counter()
     reasons: Counter[tuple[str, str, str]] = Counter()
+    left_out_reason = None
     try:
         for page in _pages(place, pace, chosen, apply=apply):
             sums.update({name: page[name] for name in COUNTS})
             for why in page["reasons"]:
                 reasons[why["source"] or "-", why["kind"], why["reason"]] += why["letters"]
-            progress.reach(sums["letters"])
+            left_out_reason = page["left_out_reason"] or left_out_reason
+            progress.reach(sums["letters"] + sums["left_out"])
     except (CommandError, KeyboardInterrupt):
         if apply:
             say(f"stopped after {sums['letters']} letters; what is folded stays folded, and the rest is as it was")
         raise
     names = ("source", "kind", "reason")
     left = [dict(zip(names, why, strict=True)) | {"letters": count} for why, count in reasons.most_common()]
-    return {name: sums[name] for name in COUNTS} | {"reasons": left}
+    return {name: sums[name] for name in COUNTS} | {"reasons": left, "left_out_reason": left_out_reason}
 
 
 def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> Iterator[dict[str, Any]]:
@@ -180,9 +200,12 @@ def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> 
 
 
 def outcome_table(found: dict[str, Any]) -> str:
-    """Write what became of the letters, or would."""
+    """Write what became of the dead letters, or would, and why some were left out."""
     rows = [{"letters": found[name], "outcome": words} for name, words in RESULTS.items() if found[name]]
     rows += [{**why, "outcome": "left"} for why in found["reasons"]]
-    return table(
+    text = table(
         rows, {"letters": "letters", "outcome": "outcome", "source": "source", "kind": "kind", "reason": "reason"}
     )
+    if not found["left_out"]:
+        return text
+    return f"{text}\n\nleft out as unproven: {found['left_out']}; {found['left_out_reason']}"

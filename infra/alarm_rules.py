@@ -148,7 +148,7 @@ def process_rules() -> Iterator[Rule]:
     """Watch what process could not fold."""
     for name, says in {
         "EventsDead": "Events could not be folded; they are kept in dead_letters.",
-        "EventsConflict": "Events came again with other content; both are kept.",
+        "EventsConflict": "Events came again with other content, or under a signature that was used.",
     }.items():
         yield Rule(
             name=name, metric=emitted("process", name), line=1, says=says, runbook="events-are-kept-as-dead-letters"

@@ -24,6 +24,7 @@ SOURCES = {
     "postmark": "postmark",
     "newsletter": "sendgrid",
     "main": "sesmetric",
+    "mailgun": "mailgun",
     "ses": "ses",
 }
 
@@ -58,12 +59,14 @@ class Office:
         """Return the address that brings a token along."""
         return f"{self.url}/console#token={self.reader.token if token is None else token}"
 
-    def receive(self, source: str, events: Sequence[Any], *, at: datetime | None = None) -> None:
-        """Fold the events of one request that was received at some time, 200 to an envelope."""
+    def receive(
+        self, source: str, events: Sequence[Any], *, at: datetime | None = None, key: str | None = None
+    ) -> None:
+        """Fold the events of one request that was received at some time, 200 to an envelope; `key` is its claim."""
         named = Source(name=source, provider=SOURCES[source])
         body = json.dumps(events).encode()
         verified = verified_request(body, source=named, at=at or datetime.now(UTC))
-        for one in seal(verified, events, headers={}):
+        for one in seal(verified, events, headers={}, key=key):
             assert self._process.handler(sqs_event([one.text]), Context())["batchItemFailures"] == []
 
     def sweep(self) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.office import Office
 from tests.browser.watching import Watched
+from tests.support.captured import event
 from tests.support.records import raw
 
 
@@ -281,6 +282,39 @@ def test_dead_letters_are_tried_confirmed_and_redriven(office: Office, page: Pag
 
     expect(page.get_by_role("heading", name="Redriven")).to_be_visible()
     assert office.owner.execute(count) == [[4, 2]]
+
+
+def test_an_unproven_dead_letter_is_folded_only_by_itself_and_after_a_warning(
+    office: Office, page: Page, watched: Watched
+) -> None:
+    for name in ("genuine", "ceo", "cfo"):
+        office.receive("mailgun", [event(name, "complained")], key="token:captured")
+    office.receive("main", [{"type": "delivery", "data": {"message_id": "m1"}}])
+    people = "select recipient from email_events order by 1"
+    page.goto(office.console())
+    page.get_by_role("link", name="Dead letters", exact=True).click()
+    expect(page.locator("table.letters tbody tr", has_text="claim_conflict")).to_contain_text("2 unproven")
+    page.get_by_role("button", name="Dry run of all groups").click()
+    expect(page.locator(".result")).to_contain_text("2 left out as unproven: they failed an authenticity check")
+    page.get_by_role("button", name="Redrive 1 letter").click()
+    expect(page.get_by_role("dialog")).to_contain_text("2 more are left out, because they are unproven")
+    page.get_by_role("dialog").get_by_role("button", name="Redrive").click()
+    expect(page.get_by_role("heading", name="Redriven")).to_be_visible()
+    assert office.owner.execute(people) == [["genuine@example.com"]]
+
+    page.locator(".row-link", has_text="not proven").click()
+    expect(page.locator("table.letter-rows .pill", has_text="unproven")).to_have_count(2)
+    page.get_by_role("button", name="Fold the unproven dead letter").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("Anyone who saw that signature could have sent it")
+    page.keyboard.press("Escape")
+    assert office.owner.execute(people) == [["genuine@example.com"]]
+
+    page.get_by_role("button", name="Fold the unproven dead letter").first.click()
+    page.get_by_role("dialog").get_by_role("button", name="Fold it unproven").click()
+
+    expect(page.locator("table.letter-rows tbody tr")).to_have_count(1)
+    assert len(office.owner.execute(people)) == 2
+    assert office.owner.execute("select details ->> 'unproven' from audit_log order by at desc limit 1") == [["1"]]
 
 
 def test_times_csv_and_diagnoses_are_right(office: Office, page: Page) -> None:

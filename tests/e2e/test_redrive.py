@@ -2,15 +2,19 @@
 
 import json
 import subprocess
+import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import pg8000.native
 
 from local.aws import client
 from local.options import ROOT
-from local.samples import sampler
+from local.samples import Keys, sampler, signed
 from local.state import Stack
 from tests.e2e.support import LocalRun, await_that
+from tests.e2e.test_pipeline import post
+from tests.support.captured import event
 from tests.support.records import envelope, raw
 
 
@@ -62,6 +66,38 @@ def test_dead_records_go_back_onto_the_queue(
     assert waiting(sqs, stack.dlq_url) == 1
     assert waiting(sqs, topic_queue) == 0
     sqs.purge_queue(QueueUrl=stack.dlq_url)
+
+
+def test_a_forged_event_under_a_captured_token_stays_out(
+    running: LocalRun, stack: Stack, database: pg8000.native.Connection
+) -> None:
+    run = uuid.uuid4().hex
+    genuine, forged = event(f"genuine-{run}"), event(f"ceo-{run}", "complained")
+    source, sender = stack.sources["mailgun"], sampler("mailgun")
+    keys = Keys(secret=source.secret or "", signer=source.signer or "")
+    body, headers = signed(sender, sender.body([genuine]), keys, datetime.now(UTC))
+    captured = json.loads(body)["signature"]
+    assert post(stack, "mailgun", body, headers) == (200, b'{"events": 1}')
+    await_that(lambda: database.run("select from email_events where recipient = :who", who=genuine["recipient"]))
+
+    other = json.dumps({"signature": captured, "event-data": forged}).encode()
+    assert post(stack, "mailgun", other, headers) == (200, b'{"events": 1}')
+    key = "select dead_letter_id from dead_letters where unproven and position(:run in raw) > 0"
+    await_that(lambda: database.run(key, run=run))
+    [[dead_letter]] = database.run(key, run=run)
+
+    code, told = mailfold(running, "dead-letters", "redrive", "--all", "--apply", "--yes")
+
+    assert code == 1
+    assert told["tried"]["left_out"] >= 1
+    assert "authenticity check" in told["tried"]["left_out_reason"]
+    assert database.run(key, run=run) == [[dead_letter]]
+    assert mailfold(running, "recipient", forged["recipient"])[1]["may_be_mailed"] is True
+
+    code, told = mailfold(running, "dead-letters", "redrive", dead_letter, "--unproven", "--apply", "--yes")
+
+    assert (code, told["done"]["new"]) == (0, 1)
+    assert mailfold(running, "recipient", forged["recipient"])[1]["may_be_mailed"] is False
 
 
 def waiting(sqs: Any, url: str) -> int:

@@ -1,5 +1,6 @@
 """Redrive beside live traffic: whoever folds an event first, it counts once, and nobody waits for ever."""
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +12,13 @@ import pytest
 
 from mailfold.errors import UnparseableEvent
 from mailfold.providers import REGISTRY
+from mailfold.queue import Record
 from mailfold.steps.operate import operate
 from mailfold.steps.operate.office import Office
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 from tests.integration.conftest import Store, Workshop
+from tests.support.captured import MAILGUN, Captured, event
 from tests.support.records import SOURCES, TOPICS, envelope, raw, record
 from tests.support.state import await_waiting, state
 
@@ -142,6 +145,32 @@ def test_a_letter_that_somebody_else_folds_is_left_to_them(make_workshop: Callab
     assert (answer["letters"], answer["new"]) == (1, 1)
     assert answer["cursor"] is not None
     assert store.value("select count(*) from dead_letters") == 1
+
+
+def test_a_redrive_waits_for_the_same_token_under_way_and_then_does_not_believe_its_record(
+    make_workshop: Callable[[], Workshop], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Captured().envelope(event("forged", "complained"))
+    whole = Record(record_id="r", body=text, receive_count=1, sent_at=datetime.now(UTC))
+    make_workshop().process(whole)
+    monkeypatch.setitem(SOURCES, "mailgun", MAILGUN)
+    claim_key = json.loads(text)["claim_key"]
+    under_way = Database(store.url("mailfold_process"))
+    answers: list[dict[str, Any]] = []
+    with under_way.transaction() as tx:
+        tx.execute(
+            "insert into webhook_inbox (claim_key, request_hash, source, result)"
+            f" values ('{claim_key}', 'of the genuine event', 'mailgun', '{{}}')"
+        )
+        redrive = threading.Thread(target=lambda: answers.append(give(store.url("mailfold_operate"), apply=True)))
+        redrive.start()
+        await_waiting(store.url("postgres"), 1)
+    redrive.join()
+    under_way.close()
+
+    assert (answers[0]["result"]["new"], answers[0]["result"]["left"]) == (0, 1)
+    assert store.rows("select kind, unproven from dead_letters") == [["claim_conflict", True]]
+    assert store.value("select count(*) from suppressions") == 0
 
 
 def run_together(*works: Callable[[], None]) -> None:

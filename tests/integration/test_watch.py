@@ -192,6 +192,11 @@ def test_dead_letters_that_wait_are_counted_and_the_oldest_is_timed(store: Store
             "insert into dead_letters (dead_letter_id, kind, reason, raw, received_at, created_at) values"
             f" ('{kind}', '{kind}', 'r', 'raw', now(), now() - interval '{minutes} minutes')"
         )
+    # It rang as a conflict when it came; an alarm without an end would press a person to fold it.
+    store.rows(
+        "insert into dead_letters (dead_letter_id, kind, reason, raw, received_at, created_at, unproven) values"
+        " ('forged', 'claim_conflict', 'r', 'raw', now(), now() - interval '900 minutes', true)"
+    )
 
     assert measured("DeadLetters", None) == 2
     assert 90 * 60 <= measured("OldestDeadLetterSeconds", None) < 91 * 60

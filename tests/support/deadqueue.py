@@ -95,12 +95,14 @@ class FakeTime:
         self.now += seconds
 
 
-def letters(total: int, *, left: int = 0) -> Callable[..., dict[str, Any]]:
-    """Answer orders to redrive: so many letters, of which the first ones stay."""
+def letters(total: int, *, left: int = 0, unproven: int = 0) -> Callable[..., dict[str, Any]]:
+    """Answer commands to redrive: so many dead letters, of which the first ones stay and the last ones are unproven."""
     ids = [f"{number:05}" for number in range(total)]
 
-    def redrive(*, apply: bool, most: int, cursor: str = "", until: str = "now", **_: Any) -> dict[str, Any]:
-        page = [key for key in ids if key > cursor][:most]
+    def redrive(*, apply: bool, most: int, cursor: str = "", until: str = "now", **said: Any) -> dict[str, Any]:
+        whole_page = [key for key in ids if key > cursor][:most]
+        page = [key for key in whole_page if said.get("unproven") or int(key) < total - unproven]
+        left_out = len(whole_page) - len(page)
         staying = [key for key in page if int(key) < left]
         why = {"source": "main", "kind": "unparseable", "reason": "no id", "letters": len(staying)}
         return {
@@ -112,7 +114,9 @@ def letters(total: int, *, left: int = 0) -> Callable[..., dict[str, Any]]:
             "left": len(staying),
             "events": len(page) - len(staying),
             "reasons": [why] if staying else [],
-            "cursor": page[-1] if page else None,
+            "left_out": left_out,
+            "left_out_reason": "they failed an authenticity check" if left_out else None,
+            "cursor": whole_page[-1] if whole_page else None,
             "until": until,
         }
 

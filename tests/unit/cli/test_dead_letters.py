@@ -38,8 +38,9 @@ def run(monkeypatch: pytest.MonkeyPatch, place: FakePlace, *words: str) -> int:
     return command.main(["dead-letters", *words])
 
 
-def stack(total: int, *, left: int = 0, queues: FakeQueues | None = None) -> FakePlace:
-    answers = {"dead-letters.groups": lambda: GROUPS, "dead-letters.redrive": letters(total, left=left)}
+def stack(total: int, *, left: int = 0, unproven: int = 0, queues: FakeQueues | None = None) -> FakePlace:
+    redrive = letters(total, left=left, unproven=unproven)
+    answers = {"dead-letters.groups": lambda: GROUPS, "dead-letters.redrive": redrive}
     return FakePlace(queues or FakeQueues(), answers)
 
 
@@ -94,6 +95,64 @@ def test_what_is_left_is_told_by_the_exit_code_and_in_json(
     told = json.loads(capsys.readouterr().out)
     assert (told["tried"]["left"], told["done"]["new"], told["done"]["left"]) == (2, 3, 2)
     assert told["done"]["reasons"] == [{"source": "main", "kind": "unparseable", "reason": "no id", "letters": 2}]
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--group", "g1"], ["a1", "a2"]])
+def test_how_many_are_left_out_and_why_is_told_before_and_after(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeTime, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert run(monkeypatch, stack(120, unproven=70), "redrive", *words) == 1
+    tried = capsys.readouterr().out
+    assert run(monkeypatch, stack(120, unproven=70), "redrive", *words, "--apply", "--yes") == 1
+    done = capsys.readouterr().out
+
+    line = "left out as unproven: 70; they failed an authenticity check"
+    assert (tried.count(line), done.count(line)) == (1, 2)
+    assert "50       folded, new" in done
+
+
+def test_json_tells_how_many_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeTime, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, stack(5, unproven=2), "redrive", "--all", "--apply", "--yes", "--json") == 1
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["tried"]["left_out"], told["done"]["left_out"], told["done"]["new"]) == (2, 2, 3)
+    assert told["done"]["left_out_reason"] == "they failed an authenticity check"
+
+
+def test_only_the_flag_asks_for_what_is_unproven(monkeypatch: pytest.MonkeyPatch, clock: FakeTime) -> None:
+    place = stack(2, unproven=2)
+
+    assert run(monkeypatch, place, "redrive", "a1", "a2", "--apply", "--yes") == 1
+    assert not any("unproven" in arguments for _, arguments in place.orders)
+    assert run(monkeypatch, place, "redrive", "a1", "a2", "--unproven", "--apply", "--yes") == 0
+    assert place.orders[-1][1]["unproven"] is True
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--group", "g1"], []])
+def test_the_flag_needs_ids(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeTime, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    place = stack(5, unproven=5)
+
+    assert run(monkeypatch, place, "redrive", *words, "--unproven", "--apply", "--yes") == 2
+
+    assert place.orders == []
+    assert ("--unproven needs ids" in capsys.readouterr().err) == bool(words)
+
+
+def test_a_person_is_told_what_the_flag_means(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeTime, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = stack(1, unproven=1)
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+
+    assert run(monkeypatch, place, "redrive", "a1", "--unproven", "--apply") == 2
+
+    assert True not in applied(place)
+    told = capsys.readouterr()
+    assert "anyone who saw one signature could have sent" in told.out + told.err
 
 
 @pytest.mark.parametrize("words", [[], ["--all", "--group", "g1"], ["a1", "--all"]])
@@ -187,7 +246,7 @@ def test_a_run_that_breaks_off_says_what_stays(
 def test_groups_a_list_and_one_letter_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    letter = {"dead_letter_id": "a1", "group_id": "g1", "reason": "no\x1b[2J id"}
+    letter = {"dead_letter_id": "a1", "group_id": "g1", "reason": "no\x1b[2J id", "unproven": True, "not_kept": 41}
     page = {"dead_letters": [letter], "cursor": "2026-01-01T00:00:00Z a1"}
     answers = {
         "dead-letters.groups": lambda: GROUPS,
@@ -200,5 +259,7 @@ def test_groups_a_list_and_one_letter_are_shown(
 
     shown = capsys.readouterr().out
     assert "g2" in shown
+    assert "unproven    yes" in shown
+    assert "not kept    41" in shown
     assert "--cursor '2026-01-01T00:00:00Z a1'" in shown
     assert "\x1b" not in shown

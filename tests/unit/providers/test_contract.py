@@ -73,6 +73,23 @@ def test_one_flipped_bit_anywhere_in_the_body_is_refused(name: str, desk: Desk) 
     assert len(desk.sqs.bodies) == len(harmless)
 
 
+@every
+def test_another_content_is_believed_under_a_claim_of_its_own_or_the_provider_says_that_it_is_not_signed(
+    name: str, desk: Desk
+) -> None:
+    """A credential proves any content. A signature that covers no content proves the first content alone."""
+    body, headers = desk.signed()
+    other = body.replace(b"xample", b"xbmple")
+    assert other != body
+
+    statuses = [desk.post(one, headers).status for one in (body, other)]
+    claims = {json.loads(text)["claim_key"] for text in desk.sqs.bodies}
+
+    shares_a_claim = statuses == [200, 200] and len(claims) == 1
+    assert REGISTRY[name].signs_claim_only is shares_a_claim
+    assert bool(REGISTRY[name].claim) >= shares_a_claim
+
+
 def _same_sns(body: bytes, place: int) -> bool:
     """Whether only a field that SNS does not sign, or no field at all, was touched."""
     tampered = bytearray(body)

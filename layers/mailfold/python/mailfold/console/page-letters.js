@@ -2,12 +2,15 @@
 
 import { ask } from "./api.js";
 import { el, put } from "./dom.js";
-import { redrivePanel } from "./redrive.js";
+import { foldUnproven, redrivePanel } from "./redrive.js";
 import { link } from "./router.js";
-import { copyable, empty, folded, heading, renew, rowLink, table, when } from "./widgets.js";
+import { copyable, empty, folded, heading, mark, renew, rowLink, table, when } from "./widgets.js";
 
 const GROUPS = ["Reason", "Source", "Kind", "Letters", "Newest"];
 const LETTERS = ["Letter", "Reason", "Received", "Raw"];
+const UNPROVEN =
+  "Unproven dead letters failed an authenticity check: anyone who saw one signature could have sent them. " +
+  "No redrive of a group folds them. Open the raw, compare it with what the provider shows, then fold it or leave it.";
 
 export function open(main, route, again) {
   return route.rest ? openGroup(main, route.rest, again) : openGroups(main, again);
@@ -37,7 +40,7 @@ function groupRows(groups) {
     rowLink(link("dead-letters", group.group_id), lastLine(group.reason)),
     group.source ?? "–",
     group.kind,
-    `${group.letters}${group.more ? "+" : ""}`,
+    [`${group.letters}${group.more ? "+" : ""}`, unprovenOf(group)],
     when(group.last_at),
   ]);
   return table("Groups", GROUPS, rows, { look: "letters" });
@@ -65,7 +68,7 @@ function openGroup(main, groupId, again) {
     before = now;
     put(head, group ? groupHead(group) : empty("This group is empty: all of its letters are folded, or pruned."));
     if (group && !panel.childNodes.length) put(panel, redrivePanel({ group: groupId }, count([group]), again));
-    put(list, page.letters.length ? letterRows(page.letters) : []);
+    put(list, page.letters.length ? letterRows(page.letters, again) : []);
     renew(more, pager(page.next));
   }
 
@@ -85,11 +88,13 @@ function groupHead(group) {
     ["Source", group.source ?? "–"],
     ["Kind", group.kind],
     ["Letters", `${group.letters}${group.more ? "+" : ""}`],
+    ["Unproven", String(group.unproven)],
     ["Oldest", when(group.first_at)],
     ["Newest", when(group.last_at)],
   ];
   return [
     el("p", { class: "reason" }, group.reason),
+    group.unproven > 0 && el("p", { class: "faint" }, UNPROVEN),
     el(
       "dl",
       { class: "facts" },
@@ -98,18 +103,30 @@ function groupHead(group) {
   ];
 }
 
-function letterRows(letters) {
+function letterRows(letters, again) {
   const rows = letters.map((letter) => [
     copyable(letter.dead_letter_id, "letter's id"),
-    el("span", { class: "clip" }, lastLine(letter.reason)),
+    [letter.unproven && unproven(letter, again), el("span", { class: "clip" }, lastLine(letter.reason))],
     when(letter.received_at),
     folded("Raw", async () => rawOf(await ask(`v1/dead-letters/${encodeURIComponent(letter.dead_letter_id)}`))),
   ]);
   return table("Letters", LETTERS, rows, { look: "letter-rows" });
 }
 
+function unprovenOf(group) {
+  return group.unproven > 0 && [" ", mark(`${group.unproven} unproven`, "deferred")];
+}
+
+// The mark, and the only way to fold what bears it: one at a time.
+function unproven(letter, again) {
+  const name = `Fold the unproven dead letter ${letter.dead_letter_id}`;
+  const button = el("button", { type: "button", class: "danger", "aria-label": name }, "Fold…");
+  button.addEventListener("click", async () => (await foldUnproven(letter.dead_letter_id)) && again());
+  return [mark("unproven", "deferred"), " ", button, " "];
+}
+
 // Laid out, where it is JSON at all.
-function rawOf({ raw, headers, reason }) {
+function rawOf({ raw, headers, reason, not_kept: notKept }) {
   let shown = raw;
   try {
     shown = JSON.stringify(JSON.parse(raw), null, 2);
@@ -117,7 +134,8 @@ function rawOf({ raw, headers, reason }) {
     // It is shown as it came.
   }
   const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-  return [reason, lines.join("\n"), shown].filter(Boolean).join("\n\n");
+  const counted = notKept > 0 && `${notKept} more payloads under this key were counted and not kept.`;
+  return [reason, counted, lines.join("\n"), shown].filter(Boolean).join("\n\n");
 }
 
 // A reason may be a whole traceback; its last line is what tells.

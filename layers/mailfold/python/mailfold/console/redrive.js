@@ -6,7 +6,7 @@ import { el, put } from "./dom.js";
 import { announce, table } from "./widgets.js";
 
 const PAGE = 100;
-const COUNTS = ["letters", "new", "duplicate", "conflict", "left", "events"];
+const COUNTS = ["letters", "new", "duplicate", "conflict", "left", "left_out", "events"];
 const OUTCOMES = {
   new: "folded, new",
   duplicate: "folded, known already",
@@ -37,7 +37,7 @@ export function redrivePanel(choice, expected, again) {
       announce(
         `${applied ? "Redriven" : "Dry run"}: ${foldable} of ${sums.letters} letters ${applied ? "are" : "would be"} folded.`,
       );
-      apply.onclick = () => confirm(sums.letters, foldable);
+      apply.onclick = () => confirm(sums.letters, foldable, sums.left_out);
     } catch (reason) {
       put(result, el("p", { class: "dialog-problem" }, reason.message));
     } finally {
@@ -46,13 +46,14 @@ export function redrivePanel(choice, expected, again) {
     }
   }
 
-  async function confirm(letters, foldable) {
+  async function confirm(letters, foldable, leftOut) {
     const agreed = await askFirst({
       title: `Redrive ${letters} letters?`,
       words: [
         `By the dry run ${foldable} of them fold, and ${letters - foldable} stay with today's reason.`,
+        leftOut && `${leftOut} more are left out, because they are unproven.`,
         "What is folded stays folded. Letters that arrive meanwhile are not meant.",
-      ],
+      ].filter(Boolean),
       verb: "Redrive",
       danger: true,
       act: () => true,
@@ -64,6 +65,31 @@ export function redrivePanel(choice, expected, again) {
 
   dryRun.addEventListener("click", () => work(false));
   return el("div", { class: "redrive" }, el("div", { class: "buttons" }, dryRun, apply, bar), result);
+}
+
+// Folds one dead letter that failed an authenticity check, after a person has read what that means.
+export function foldUnproven(id) {
+  return askFirst({
+    title: "Fold an unproven dead letter?",
+    words: [
+      "It failed an authenticity check: its signature was used for another event, or is too old to be checked. " +
+        "Anyone who saw that signature could have sent it.",
+      "Folded, it counts like any event of the provider: it can change a status and suppress an address. " +
+        "That cannot be undone. The audit log names your token.",
+      "Fold it only if the provider itself shows the same event.",
+    ],
+    verb: "Fold it unproven",
+    danger: true,
+    act: async () => {
+      const fold = (apply) =>
+        ask("v1/dead-letters/redrive", { method: "POST", body: { ids: [id], unproven: true, apply } });
+      const tried = await fold(false);
+      if (tried.left) throw new Error(`Today's code cannot fold it: ${tried.reasons[0].reason}. Nothing was changed.`);
+      if (!tried.letters) throw new Error("It is no longer here: it was folded, or pruned.");
+      await fold(true);
+      announce("The dead letter is folded.");
+    },
+  });
 }
 
 async function walk(choice, apply, report) {
@@ -80,14 +106,18 @@ async function walk(choice, apply, report) {
       const key = JSON.stringify([why.source, why.kind, why.reason]);
       reasons.set(key, (reasons.get(key) ?? 0) + why.letters);
     }
-    report(sums.letters);
+    sums.left_out_reason = page.left_out_reason ?? sums.left_out_reason;
+    report(sums.letters + sums.left_out);
     if (!page.cursor) return { ...sums, reasons };
     place = { cursor: page.cursor, until: page.until };
   }
 }
 
 function summary(sums, applied) {
-  if (!sums.letters) return el("p", {}, "There is nothing left to fold.");
+  const leftOut = sums.left_out
+    ? el("p", {}, `${sums.left_out} left out as unproven: ${sums.left_out_reason}.`)
+    : null;
+  if (!sums.letters) return [el("p", {}, "There is nothing left to fold."), leftOut];
   const rows = Object.entries(OUTCOMES)
     .filter(([name]) => sums[name])
     .map(([name, words]) => [String(sums[name]), words, ""]);
@@ -98,5 +128,6 @@ function summary(sums, applied) {
   return [
     el("h2", {}, applied ? "Redriven" : "Dry run: nothing was changed"),
     table("Outcome", ["Letters", "Outcome", "Reason"], [...rows, ...left], { look: "outcome" }),
+    leftOut,
   ];
 }

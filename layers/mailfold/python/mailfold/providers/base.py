@@ -49,6 +49,9 @@ class Provider:
     key: Callable[[Request], str | None] | None = None
     #: What a verified request is claimed by instead of the digest of its body, such as a token for single use.
     claim: Callable[[Request], str] | None = None
+    #: True where the signature covers the claim and not the event: of several contents under one claim only the first
+    #: is believed. The others are unproven, and no redrive folds them unless a person names each of them.
+    signs_claim_only: bool = False
     #: Where the certificate lies that a request names, pinned to the provider's own host; None where none is needed.
     certificate_url: Callable[[Request, Sequence[str]], str] | None = None
     #: What must be fetched to confirm a subscription that a verified request asks for, pinned likewise.

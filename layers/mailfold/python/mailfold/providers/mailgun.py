@@ -197,4 +197,4 @@ def _scope(kind: str, raw: Raw) -> str:
     return f"list:{address}" if address and kind == "unsubscribed" else ""
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, claim=claim)
+PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, claim=claim, signs_claim_only=True)

@@ -21,6 +21,10 @@ class Counts:
     conflict: int = 0
     dead: int = 0
 
+    def as_result(self) -> dict[str, int]:
+        """Return what is recorded with the claim."""
+        return {"new": self.new, "duplicate": self.duplicate, "conflict": self.conflict, "dead": self.dead}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:

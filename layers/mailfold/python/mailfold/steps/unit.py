@@ -13,13 +13,14 @@ from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.queue import Record
 from mailfold.request import Source
+from mailfold.steps.claims import claim_of, conflict_letter
 from mailfold.steps.outcomes import classify
-from mailfold.steps.staging import Counts, Opened, Staged, event_letter, record_letter
+from mailfold.steps.staging import Counts, Opened, Staged, record_letter
 from mailfold.store import batch
-from mailfold.store.batch import Claim
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.idempotency import Asked, JoinedPersistence, joined_config
 from mailfold.store.powertools import IdempotencyValidationError, idempotent_function
+from mailfold.store.unproven import keep_few
 
 #: An adapter that fails in a way nobody foresaw gets this many deliveries before its event is set aside.
 QUARANTINE_AFTER = 5
@@ -53,7 +54,7 @@ class UnitOfWork:
             if staged.failed:
                 raise Excluded(staged.failed, staged.failure)
             self._fold_staged(tx, staged, one_by_one=one_by_one)
-            batch.complete(tx, {key: _result(counts) for key, counts in staged.counts.items()}, staged.letters)
+            batch.complete(tx, {key: counts.as_result() for key, counts in staged.counts.items()}, staged.letters)
         return [*staged.counts.values(), *staged.other_counts]
 
     def refold(self, tx: Transaction, opened: Sequence[Opened], *, one_by_one: bool = False) -> Staged:
@@ -106,7 +107,7 @@ class UnitOfWork:
     def _stage(self, tx: Transaction, opened: Sequence[Opened], staged: Staged) -> None:
         if not opened:
             return
-        claims = batch.claim(tx, [_claim(one.envelope) for one in opened])
+        claims = batch.claim(tx, [claim_of(one.envelope) for one in opened])
         stage = idempotent_function(
             self._stage_one,
             data_keyword_argument="claim",
@@ -119,11 +120,12 @@ class UnitOfWork:
             try:
                 stage(claim=Asked(key, one.envelope.request_hash), one=one, staged=staged)
             except IdempotencyValidationError:
-                staged.letters.append(event_letter(one, "claim_conflict", "this key was used for another payload"))
+                staged.letters.append(conflict_letter(one))
                 staged.other_counts.append(Counts(source=one.envelope.source, conflict=events))
             else:
                 if staged.counts.get(key) is already:
                     staged.other_counts.append(Counts(source=one.envelope.source, duplicate=events))
+        staged.letters = keep_few(tx, staged.letters)
 
     def _stage_one(self, *, claim: Asked, one: Opened, staged: Staged) -> None:
         self._stage_events(one, staged)
@@ -201,11 +203,3 @@ def storable(event: Event) -> Event:
 
 def _storable_or_none(text: str | None) -> str | None:
     return None if text is None else storable_text(text)
-
-
-def _claim(envelope: Envelope) -> Claim:
-    return Claim(claim_key=envelope.claim_key, request_hash=envelope.request_hash, source=envelope.source)
-
-
-def _result(counts: Counts) -> dict[str, int]:
-    return {"new": counts.new, "duplicate": counts.duplicate, "conflict": counts.conflict, "dead": counts.dead}

@@ -47,11 +47,18 @@ class DeadLetter:
     received_at: datetime
     #: What makes it the same dead letter, where that is not the text of raw.
     identity: str | None = None
+    #: True where its content failed an authenticity check.
+    unproven: bool = False
 
     @property
     def dead_letter_id(self) -> str:
         """The same input refused for the same kind of reason is one dead letter, however often it arrives."""
-        return digest(self.source or "", self.kind, self.identity or self.raw)
+        return dead_letter_id(self.source, self.kind, self.identity or self.raw, unproven=self.unproven)
+
+
+def dead_letter_id(source: str | None, kind: str, identity: str, *, unproven: bool) -> str:
+    """Return the id of a dead letter; what is proven and what is not never share one, so neither can hide the other."""
+    return digest(source or "", f"{kind}:unproven" if unproven else kind, identity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,4 +178,5 @@ def _letter_row(letter: DeadLetter) -> dict[str, Any]:
         "headers": {name: storable_text(value) for name, value in letter.headers.items()},
         "raw": storable_text(letter.raw),
         "received_at": letter.received_at.isoformat(),
+        "unproven": letter.unproven,
     }

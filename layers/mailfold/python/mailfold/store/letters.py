@@ -27,6 +27,8 @@ class Letter:
     received_at: datetime
     #: False where nobody knows with which headers it came.
     headers_kept: bool = True
+    #: True where its content failed an authenticity check.
+    unproven: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +39,12 @@ class Choice:
     group_id: str = ""
     #: Letters that came later are not meant, so that what is put back is not taken out again.
     until: datetime
+    #: True where those that failed an authenticity check are meant as well.
+    unproven: bool = False
 
 
-def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> list[str]:
-    """Return the ids of the next page."""
+def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> dict[str, bool]:
+    """Return the ids of the next page, and for each whether it is left out because it is unproven."""
     rows = tx.run(
         "letters_next",
         {
@@ -52,7 +56,7 @@ def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> li
             "most_bytes": PAGE_BYTES,
         },
     )
-    return [row[0] for row in rows]
+    return {key: unproven and not choice.unproven for key, unproven in rows}
 
 
 def take(tx: Transaction, dead_letter_ids: Sequence[str]) -> list[Letter]:

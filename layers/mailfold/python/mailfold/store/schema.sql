@@ -84,7 +84,9 @@ create table webhook_inbox (
     source       text        not null,
     result       jsonb,
     created_at   timestamptz not null default now(),
-    completed_at timestamptz
+    completed_at timestamptz,
+    -- How many unproven payloads under this key were counted and not kept; null where there was none.
+    not_kept     integer
 );
 
 create index webhook_inbox_created_at on webhook_inbox (created_at);
@@ -105,10 +107,14 @@ create table dead_letters (
     -- Letters that failed in the same way share a group: source, kind and reason, whatever numbers the reason holds.
     group_id       text collate "C" not null generated always as (
         left(md5(coalesce(source, '') || E'\x1f' || kind || E'\x1f' || regexp_replace(reason, '\d+', '#', 'g')), 12)
-    ) stored
+    ) stored,
+    -- True where the content failed an authenticity check: only a person who names it may fold it.
+    unproven       boolean     not null default false
 );
 
-create index dead_letters_group on dead_letters (group_id, created_at, dead_letter_id);
+create index dead_letters_group on dead_letters (group_id, created_at, dead_letter_id) include (unproven);
+-- How many contents of one claim are kept already.
+create index dead_letters_unproven on dead_letters (claim_key) where unproven;
 
 -- Changes for the bus, numbered in the order in which their transactions committed.
 create table outbox (

@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mailfold.errors import Declined
+from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
-from mailfold.steps.redrive import Outcome, redrive, rehearse
+from mailfold.steps.redrive import redrive, rehearse
+from mailfold.steps.reopen import Outcome
 from mailfold.steps.unit import UnitOfWork
 from mailfold.store import letters
 from mailfold.store.connection import Parameter, Transaction
@@ -21,6 +23,15 @@ LARGEST_PAGE = 500
 LARGEST_TRIAL = 10
 #: A reason may be a whole traceback; its last line is what tells.
 REASON_LENGTH = 200
+#: Why a redrive leaves a dead letter out, and what a person can do about it.
+LEFT_OUT = (
+    "they failed an authenticity check: anyone who saw one signature could have sent them. "
+    "Look at each one; to fold it, give its id together with unproven"
+)
+NEEDS_IDS = "unproven needs ids, not a group or all: what failed an authenticity check is folded one by one"
+#: The signature of a token is tolerated for 9 hours before and after its stamp, so that the claim of a record can be
+#: older than the record by less than this.
+CLAIM_AHEAD = timedelta(days=1)
 
 
 def groups(office: Office, arguments: Arguments) -> dict[str, Any]:
@@ -62,12 +73,20 @@ def redrive_letters(office: Office, arguments: Arguments) -> dict[str, Any]:
     most = arguments.number("most", 100, most=LARGEST_PAGE)
     after_id = arguments.text("cursor", "")
     with office.transaction(keep=apply) as tx:
-        ids = letters.next_ids(tx, choice, after_id=after_id, most=most)
-        outcomes = redrive(tx, _unit(office, publish=apply), letters.take(tx, ids))
+        page = letters.next_ids(tx, choice, after_id=after_id, most=most)
+        taken = letters.take(tx, [key for key, left_out in page.items() if not left_out])
+        outcomes = redrive(tx, _unit(office, publish=apply), taken, claims_since=_claims_since(office))
         if apply and outcomes:
             _note(office, tx, choice, outcomes)
-    cursor = ids[-1] if ids else None
-    return {"applied": apply, **_summary(outcomes), "cursor": cursor, "until": choice.until.isoformat()}
+    left_out = sum(page.values())
+    return {
+        "applied": apply,
+        **_summary(outcomes),
+        "left_out": left_out,
+        "left_out_reason": LEFT_OUT if left_out else None,
+        "cursor": next(reversed(page), None),
+        "until": choice.until.isoformat(),
+    }
 
 
 def try_records(office: Office, arguments: Arguments) -> dict[str, Any]:
@@ -76,7 +95,8 @@ def try_records(office: Office, arguments: Arguments) -> dict[str, Any]:
     if len(bodies) > LARGEST_TRIAL:
         raise Declined(f"bodies must be at most {LARGEST_TRIAL}")
     with office.database.transaction(keep=False) as tx:
-        outcomes = rehearse(tx, _unit(office, publish=False), _as_letters(bodies, office.now))
+        unit = _unit(office, publish=False)
+        outcomes = rehearse(tx, unit, _as_letters(bodies, office.now), claims_since=_claims_since(office))
     told = {outcome.letter.dead_letter_id: _told(outcome) for outcome in outcomes}
     return {"records": [told[str(index)] for index in range(len(bodies))]}
 
@@ -100,13 +120,13 @@ def _as_letters(bodies: Iterable[str], now: datetime) -> list[Letter]:
 
 def _told(outcome: Outcome) -> dict[str, Any]:
     kind, reason = outcome.why if outcome.result == "left" else ("", "")
-    events = {name: getattr(outcome.counts, name) for name in ("new", "duplicate", "conflict", "dead")}
     return {
-        "result": outcome.result,
+        # Back on the queue it takes no claim either: process keeps it as a dead letter or counts it.
+        "result": "conflict" if outcome.turned_away else outcome.result,
         "source": outcome.source,
         "kind": kind,
         "reason": _shortened(reason),
-        "events": events,
+        "events": outcome.counts.as_result(),
     }
 
 
@@ -116,7 +136,17 @@ def _choice(office: Office, arguments: Arguments) -> Choice:
         raise Declined("say which dead letters: ids, a group, or all")
     if len(ids) > LARGEST_PAGE:
         raise Declined(f"ids must be at most {LARGEST_PAGE}")
-    return Choice(dead_letter_ids=ids, group_id=group_id, until=arguments.moment("until") or office.now)
+    unproven = arguments.flag("unproven")
+    if unproven and not ids:
+        raise Declined(NEEDS_IDS)
+    until = arguments.moment("until") or office.now
+    return Choice(dead_letter_ids=ids, group_id=group_id, until=until, unproven=unproven)
+
+
+def _claims_since(office: Office) -> datetime:
+    """Return since when every claim that a record could meet is still there."""
+    days = office.retention.get("claims", DEFAULT_DAYS["claims"])
+    return office.now - timedelta(days=days) + CLAIM_AHEAD
 
 
 def _unit(office: Office, *, publish: bool) -> UnitOfWork:
@@ -132,6 +162,9 @@ def _unit(office: Office, *, publish: bool) -> UnitOfWork:
 
 def _note(office: Office, tx: Transaction, choice: Choice, outcomes: Sequence[Outcome]) -> None:
     results = Counter(outcome.result for outcome in outcomes)
+    unproven = sorted(outcome.letter.dead_letter_id for outcome in outcomes if outcome.letter.unproven)
+    # By their ids, because nothing else in the store says later which events were believed on a person's word.
+    trusted: dict[str, Any] = {"unproven": len(unproven), "unproven_ids": unproven} if unproven else {}
     office.note(
         tx,
         "dead-letters.redrive",
@@ -139,6 +172,7 @@ def _note(office: Office, tx: Transaction, choice: Choice, outcomes: Sequence[Ou
         letters=len(outcomes),
         folded=len(outcomes) - results["left"],
         left=results["left"],
+        **trusted,
     )
 
 

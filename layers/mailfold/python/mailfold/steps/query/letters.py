@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from mailfold.errors import NothingFound
+from mailfold.errors import BadQuestion, NothingFound
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.dead_letters import redrive_letters
+from mailfold.steps.operate.dead_letters import NEEDS_IDS, redrive_letters
 from mailfold.steps.operate.office import Office
 from mailfold.steps.query.answer import Answer
 from mailfold.steps.query.cursors import seal, unseal
@@ -23,6 +23,7 @@ CHOICE: dict[str, Kind] = {
     "ids": Texts(most=500),
     "group": Text(most=200),
     "all": Flag(),
+    "unproven": Flag(),
     "apply": Flag(),
     "most": Whole(most=500),
     "cursor": Text(least=0, most=200),
@@ -59,5 +60,7 @@ def show_letter(asked: Asked) -> Answer:
 
 def redrive(office: Office, values: dict[str, Any]) -> Answer:
     """Fold letters again; unless `apply` is on, only tell what would become of them."""
+    if values.get("unproven") and not values.get("ids"):
+        raise BadQuestion(NEEDS_IDS)
     given = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
     return Answer(body=redrive_letters(replace(office, role=ROLE), Arguments(given)))

@@ -160,6 +160,7 @@ LETTER = thing(
     provider=maybe(TEXT),
     received_at=TIME,
     created_at=TIME,
+    unproven={**FLAG, "description": "it failed an authenticity check: only ids with unproven fold it"},
 )
 LETTERS = thing(
     groups=many(
@@ -169,6 +170,7 @@ LETTERS = thing(
             kind=TEXT,
             reason=TEXT,
             letters=COUNT,
+            unproven=COUNT,
             more=FLAG,
             first_at=TIME,
             last_at=TIME,
@@ -178,8 +180,28 @@ LETTERS = thing(
     letters=many(LETTER),
     next=NEXT,
 )
-WHOLE_LETTER: Schema = {**LETTER, "properties": {**LETTER["properties"], "raw": TEXT, "headers": {"type": "object"}}}
-REDRIVEN: Schema = {"type": "object", "description": "what became, or would become, of each letter"}
+NOT_KEPT: Schema = {**COUNT, "description": "unproven payloads under the same key that were counted and not kept"}
+WHOLE_LETTER: Schema = {
+    **LETTER,
+    "properties": {**LETTER["properties"], "raw": TEXT, "headers": {"type": "object"}, "not_kept": NOT_KEPT},
+}
+REDRIVEN: Schema = {
+    **thing(
+        applied=FLAG,
+        letters=COUNT,
+        new=COUNT,
+        duplicate=COUNT,
+        conflict=COUNT,
+        left=COUNT,
+        events=COUNT,
+        reasons=many(thing(source=maybe(TEXT), kind=TEXT, reason=TEXT, letters=COUNT)),
+        left_out={**COUNT, "description": "dead letters of the choice that are not tried, because they are unproven"},
+        left_out_reason=maybe(TEXT),
+        cursor=maybe(TEXT),
+        until=TIME,
+    ),
+    "description": "what became, or would become, of each dead letter of this page",
+}
 HEALTH = thing(database=TEXT, schema_version=maybe({"type": "integer"}))
 DOCUMENT: Schema = {"type": "object"}
 ERROR = thing(error=TEXT)

@@ -3,7 +3,7 @@ select jsonb_build_object(
     'group_id', group_id, 'source', min(source), 'kind', min(kind),
     -- Of a traceback the last line is what tells.
     'reason', left((regexp_match(rtrim(min(reason), E'\n'), '[^\n]*$'))[1], 200),
-    'letters', count(*), 'oldest', min(created_at), 'newest', max(created_at), 'sample', min(dead_letter_id)
+    'letters', count(*), 'unproven', count(*) filter (where unproven), 'oldest', min(created_at), 'newest', max(created_at), 'sample', min(dead_letter_id)
 )
 from dead_letters
 group by group_id

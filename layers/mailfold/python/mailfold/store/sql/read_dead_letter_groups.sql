@@ -11,12 +11,13 @@ with recursive groups (group_id) as (
 select jsonb_build_object(
     'group_id', g.group_id, 'source', newest.source, 'kind', newest.kind, 'reason', newest.reason,
     'letters', least(counted.letters, cast(:most as integer)), 'more', counted.letters > cast(:most as integer),
+    'unproven', least(counted.unproven, cast(:most as integer)),
     'first_at', oldest.created_at, 'last_at', newest.created_at, 'sample', newest.dead_letter_id
 )
 from (select group_id from groups where group_id is not null limit cast(:groups as integer)) g
 cross join lateral (
-    select count(*) as letters
-    from (select from dead_letters d where d.group_id = g.group_id limit cast(:most as integer) + 1) as first_ones
+    select count(*) as letters, count(*) filter (where first_ones.unproven) as unproven
+    from (select d.unproven from dead_letters d where d.group_id = g.group_id limit cast(:most as integer) + 1) as first_ones
 ) counted
 cross join lateral (
     select d.* from dead_letters d where d.group_id = g.group_id

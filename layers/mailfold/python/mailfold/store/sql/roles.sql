@@ -43,7 +43,7 @@ grant select, update (published_at) on outbox to mailfold_publish;
 
 -- No column that could name a recipient.
 grant select (source, type, bounce_class, received_at) on email_events to mailfold_watch;
-grant select (kind, created_at) on dead_letters to mailfold_watch;
+grant select (kind, created_at, unproven) on dead_letters to mailfold_watch;
 
 -- What a person may do by hand; every change of theirs leaves a line that nobody here can take back.
 grant select on status_ranks, current_status, suppressed, daily_totals, schema_migrations, webhook_inbox to mailfold_operate;
@@ -64,6 +64,8 @@ grant insert, update (manual_effect, manual_at, manual_by, manual_reason) on sup
 grant insert on announcements, audit_log to mailfold_query;
 -- Since when something waits, and not what.
 grant select (outbox_id, created_at, published_at) on outbox to mailfold_query;
+-- How many payloads were counted and not kept, and not what.
+grant select (claim_key, not_kept) on webhook_inbox to mailfold_query;
 grant update (last_used_at) on api_tokens to mailfold_query;
 -- Folding dead letters again is an order of a person: query takes operate's role for it, and for nothing else.
 grant mailfold_operate to mailfold_query with inherit false, set true;
