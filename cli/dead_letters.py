@@ -208,4 +208,4 @@ def outcome_table(found: dict[str, Any]) -> str:
     )
     if not found["left_out"]:
         return text
-    return f"{text}\n\nleft out as unproven: {found['left_out']}; {found['left_out_reason']}"
+    return f"{text}\n\nleft out: {found['left_out']}; {found['left_out_reason']}"

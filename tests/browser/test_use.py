@@ -295,9 +295,9 @@ def test_an_unproven_dead_letter_is_folded_only_by_itself_and_after_a_warning(
     page.get_by_role("link", name="Dead letters", exact=True).click()
     expect(page.locator("table.letters tbody tr", has_text="claim_conflict")).to_contain_text("2 unproven")
     page.get_by_role("button", name="Dry run of all groups").click()
-    expect(page.locator(".result")).to_contain_text("2 left out as unproven: they failed an authenticity check")
+    expect(page.locator(".result")).to_contain_text("2 left out: some failed an authenticity check")
     page.get_by_role("button", name="Redrive 1 letter").click()
-    expect(page.get_by_role("dialog")).to_contain_text("2 more are left out, because they are unproven")
+    expect(page.get_by_role("dialog")).to_contain_text("2 more are left out; the dry run says why")
     page.get_by_role("dialog").get_by_role("button", name="Redrive").click()
     expect(page.get_by_role("heading", name="Redriven")).to_be_visible()
     assert office.owner.execute(people) == [["genuine@example.com"]]

@@ -170,3 +170,21 @@ def test_the_raw_of_a_killer_is_the_record_as_it_came(workshop: Any, store: Any,
     workshop.process(record(body, receive_count=2))
 
     assert json.loads(store.value("select raw from dead_letters")) == json.loads(body)
+
+
+def test_a_redrive_of_all_leaves_out_what_killed_its_worker(
+    workshop: Any, store: Any, order: Any, monkeypatch: pytest.MonkeyPatch, deadly: None
+) -> None:
+    workshop.process(record(killer("an exit"), receive_count=2), record(envelope({"type": "no id"}), receive_count=2))
+    [[group]] = store.rows("select group_id from dead_letters where kind = 'killed_its_worker'")
+    monkeypatch.setitem(KILLS, "an exit", lambda: None)
+
+    redriven = order("dead-letters.redrive", all=True, apply=True)
+    kinds = store.rows("select kind from dead_letters order by 1")
+    by_group = order("dead-letters.redrive", group=group, apply=True)
+
+    assert (redriven["letters"], redriven["left_out"]) == (1, 1)
+    assert "by their group or id" in redriven["left_out_reason"]
+    assert kinds == [["killed_its_worker"], ["unparseable"]]
+    assert (by_group["new"], by_group["left_out"]) == (1, 0)
+    assert store.rows(EVENTS) == [["sesmetric:killer"]]

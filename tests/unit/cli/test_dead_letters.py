@@ -106,7 +106,7 @@ def test_how_many_are_left_out_and_why_is_told_before_and_after(
     assert run(monkeypatch, stack(120, unproven=70), "redrive", *words, "--apply", "--yes") == 1
     done = capsys.readouterr().out
 
-    line = "left out as unproven: 70; they failed an authenticity check"
+    line = "left out: 70; they failed an authenticity check"
     assert (tried.count(line), done.count(line)) == (1, 2)
     assert "50       folded, new" in done
 

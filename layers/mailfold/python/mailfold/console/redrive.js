@@ -51,7 +51,7 @@ export function redrivePanel(choice, expected, again) {
       title: `Redrive ${letters} letters?`,
       words: [
         `By the dry run ${foldable} of them fold, and ${letters - foldable} stay with today's reason.`,
-        leftOut && `${leftOut} more are left out, because they are unproven.`,
+        leftOut && `${leftOut} more are left out; the dry run says why.`,
         "What is folded stays folded. Letters that arrive meanwhile are not meant.",
       ].filter(Boolean),
       verb: "Redrive",
@@ -115,7 +115,7 @@ async function walk(choice, apply, report) {
 
 function summary(sums, applied) {
   const leftOut = sums.left_out
-    ? el("p", {}, `${sums.left_out} left out as unproven: ${sums.left_out_reason}.`)
+    ? el("p", {}, `${sums.left_out} left out: ${sums.left_out_reason}.`)
     : null;
   if (!sums.letters) return [el("p", {}, "There is nothing left to fold."), leftOut];
   const rows = Object.entries(OUTCOMES)

@@ -42,9 +42,17 @@ class Choice:
     #: True where those that failed an authenticity check are meant as well.
     unproven: bool = False
 
+    def leaves_out(self, unproven: bool, kind: str) -> str | None:
+        """Return why a dead letter is not meant although it was chosen, None if it is meant."""
+        if unproven and not self.unproven:
+            return "unproven"
+        if kind == "killed_its_worker" and not (self.dead_letter_ids or self.group_id):
+            return kind
+        return None
 
-def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> dict[str, bool]:
-    """Return the ids of the next page, and for each whether it is left out because it is unproven."""
+
+def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> dict[str, str | None]:
+    """Return the ids of the next page, and why a redrive leaves out those that it leaves out."""
     rows = tx.run(
         "letters_next",
         {
@@ -56,7 +64,7 @@ def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> di
             "most_bytes": PAGE_BYTES,
         },
     )
-    return {key: unproven and not choice.unproven for key, unproven in rows}
+    return {key: choice.leaves_out(unproven, kind) for key, unproven, kind in rows}
 
 
 def take(tx: Transaction, dead_letter_ids: Sequence[str]) -> list[Letter]:

@@ -24,10 +24,16 @@ LARGEST_TRIAL = 10
 #: A reason may be a whole traceback; its last line is what tells.
 REASON_LENGTH = 200
 #: Why a redrive leaves a dead letter out, and what a person can do about it.
-LEFT_OUT = (
-    "they failed an authenticity check: anyone who saw one signature could have sent them. "
-    "Look at each one; to fold it, give its id together with unproven"
-)
+LEFT_OUT = {
+    "unproven": (
+        "some failed an authenticity check: anyone who saw one signature could have sent them. "
+        "Look at each one; to fold it, give its id together with unproven"
+    ),
+    "killed_its_worker": (
+        "some killed the process that folded them, and could end this redrive as well. "
+        "Once the cause is fixed, redrive them by their group or id"
+    ),
+}
 NEEDS_IDS = "unproven needs ids, not a group or all: what failed an authenticity check is folded one by one"
 #: The signature of a token is tolerated for 9 hours before and after its stamp, so that the claim of a record can be
 #: older than the record by less than this.
@@ -74,16 +80,16 @@ def redrive_letters(office: Office, arguments: Arguments) -> dict[str, Any]:
     after_id = arguments.text("cursor", "")
     with office.transaction(keep=apply) as tx:
         page = letters.next_ids(tx, choice, after_id=after_id, most=most)
-        taken = letters.take(tx, [key for key, left_out in page.items() if not left_out])
+        taken = letters.take(tx, [key for key, why in page.items() if why is None])
         outcomes = redrive(tx, _unit(office, publish=apply), taken, claims_since=_claims_since(office))
         if apply and outcomes:
             _note(office, tx, choice, outcomes)
-    left_out = sum(page.values())
+    left_out = [why for why in page.values() if why]
     return {
         "applied": apply,
         **_summary(outcomes),
-        "left_out": left_out,
-        "left_out_reason": LEFT_OUT if left_out else None,
+        "left_out": len(left_out),
+        "left_out_reason": "; ".join(LEFT_OUT[why] for why in sorted(set(left_out))) or None,
         "cursor": next(reversed(page), None),
         "until": choice.until.isoformat(),
     }

@@ -195,7 +195,7 @@ REDRIVEN: Schema = {
         left=COUNT,
         events=COUNT,
         reasons=many(thing(source=maybe(TEXT), kind=TEXT, reason=TEXT, letters=COUNT)),
-        left_out={**COUNT, "description": "dead letters of the choice that are not tried, because they are unproven"},
+        left_out={**COUNT, "description": "dead letters of the choice that are not tried; left_out_reason says why"},
         left_out_reason=maybe(TEXT),
         cursor=maybe(TEXT),
         until=TIME,

@@ -1,10 +1,10 @@
 -- letters_next: the ids of the next dead letters to fold again, in number and in bytes no more than one page holds; and
--- which of them failed an authenticity check.
-select dead_letter_id, unproven
+-- what may keep them out of a redrive.
+select dead_letter_id, unproven, kind
 from (
-    select dead_letter_id, unproven, sum(bytes) over (order by dead_letter_id) - bytes as bytes_before
+    select dead_letter_id, unproven, kind, sum(bytes) over (order by dead_letter_id) - bytes as bytes_before
     from (
-        select dead_letter_id, unproven, octet_length(raw) as bytes
+        select dead_letter_id, unproven, kind, octet_length(raw) as bytes
         from dead_letters
         where dead_letter_id > cast(:after_id as text) collate "C"
             and created_at < cast(:until as timestamptz)
