@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from random import Random
 
 from cryptography import x509
@@ -16,6 +16,8 @@ from local.samples import Keys, Raw, message_id, recipient
 
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
 CERTIFICATE_URL = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem"
+#: Years around whatever time a test or a demo pretends that it is.
+VALID_FROM, VALID_UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2045, 1, 1, tzinfo=UTC)
 
 MARKER = ("mail", "tags", "demo_marker", "0")
 OPTIONS: dict[str, object] = {"http": True}
@@ -153,11 +155,10 @@ def make_keys() -> Keys:
     """Make SNS's key with its certificate; the secret is the topic that the source admits."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sns.amazonaws.com")])
-    now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(VALID_FROM)
+        .not_valid_after(VALID_UNTIL)
         .sign(private, SHA256())
     )
     key = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -90,6 +90,27 @@ def test_another_content_is_believed_under_a_claim_of_its_own_or_the_provider_sa
     assert bool(REGISTRY[name].claim) >= shares_a_claim
 
 
+@pytest.mark.parametrize("name", sorted(REGISTRY.keys() - BODY_NOT_SIGNED))
+def test_no_header_that_is_not_signed_decides_which_event_it_is(name: str, desk: Desk) -> None:
+    """Whoever captures a request may send it again with other headers, for as long as its signature is fresh."""
+    body, headers = desk.signed()
+    unsigned = {*REGISTRY[name].headers, "x-idempotency-key", "idempotency-key", "webhook-id", "svix-id", "x-id"}
+    others = [{**headers, header: "another"} for header in sorted(unsigned)]
+    others += [{kept: value for kept, value in headers.items() if kept.lower() != gone} for gone in sorted(unsigned)]
+    assert desk.post(body, headers).status == 200
+
+    for changed in others:
+        assert desk.post(body, {kept.lower(): value for kept, value in changed.items()}).status in {200, 400, 401}
+
+    parse = REGISTRY[name].parse
+    ids = set()
+    for text in desk.sqs.bodies:
+        envelope = json.loads(text)
+        origin = Origin(source=desk.source, received_at=NOW, headers=envelope["headers"])
+        ids.add(tuple(event.event_id for raw in envelope["events"] for event in parse(raw, origin)))
+    assert len(ids) == 1
+
+
 def _same_sns(body: bytes, place: int) -> bool:
     """Whether only a field that SNS does not sign, or no field at all, was touched."""
     tampered = bytearray(body)

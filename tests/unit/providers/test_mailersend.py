@@ -87,6 +87,16 @@ def test_the_published_secret_lets_a_webhook_be_saved_and_nothing_in(secrets: li
     assert (answer.status, endpoint.sqs.bodies) == (200, [])
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "post"])
+def test_the_published_secret_opens_no_other_method(method: str) -> None:
+    endpoint = Endpoint("mailersend", keys=Keys(secret="", signer=PUBLIC_TEST_SECRET), secrets=["a secret of our own"])
+    body, headers = endpoint.sign(b"anything at all")
+
+    assert endpoint.post(body, headers, method=method).status == 405
+    assert endpoint.post(body, headers).status == 200
+    assert endpoint.sqs.bodies == []
+
+
 def test_payload_version_2_is_read_too() -> None:
     data = {
         "id": "a1",

@@ -1,11 +1,13 @@
 """MailWebhook: a signature in parts, and a key that is the same on every attempt."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from local.samples.mailwebhook import SAMPLES, body
+from local.samples import mailwebhook as sampler
+from local.samples.mailwebhook import SAMPLES
 from mailfold.events import Event
 from mailfold.providers.mailwebhook import KEY_HEADERS
 from tests.support.endpoint import NOW, Endpoint, meaning, read
@@ -13,7 +15,7 @@ from tests.support.endpoint import NOW, Endpoint, meaning, read
 MEANINGS = {"mapped": "bounced/hard stop", "reply": "other", "unknown": "other", "without a type": "other"}
 
 SIGNATURE = "X-MailWebhook-Signature"
-BODY = body([SAMPLES["mapped"]])
+BODY = sampler.body([SAMPLES["mapped"]])
 
 
 def keyed(name: str, **headers: str) -> Event:
@@ -25,27 +27,88 @@ def endpoint() -> Endpoint:
     return Endpoint("mailwebhook")
 
 
+def events_of(endpoint: Endpoint) -> list[Event]:
+    """What process makes of each envelope, with what travels in it."""
+    return [
+        read("mailwebhook", raw, headers=envelope["headers"])
+        for envelope in endpoint.envelopes
+        for raw in envelope["events"]
+    ]
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_each_sample_means_what_its_settings_say(name: str) -> None:
     assert meaning(keyed(name, x_idempotency_key="k")) == MEANINGS[name]
 
 
-def test_the_key_is_the_id_under_either_of_its_names() -> None:
-    ids = {keyed("mapped", x_idempotency_key="k").event_id, keyed("mapped", idempotency_key="k").event_id}
+def test_the_id_is_made_of_the_signed_body_and_never_of_the_key() -> None:
+    ids = {keyed("mapped", x_idempotency_key=key).event_id for key in ("k", "k2")}
+    ids |= {keyed("mapped", idempotency_key="k").event_id, keyed("mapped").event_id}
 
-    assert ids == {"mailwebhook:main:k"}
-    assert keyed("mapped", x_idempotency_key="k2").event_id not in ids
+    assert len(ids) == 1
+    assert keyed("reply", x_idempotency_key="k").event_id not in ids
+
+
+def test_an_id_in_the_body_is_the_events_id() -> None:
+    named = {"id": "/mail/id", **sampler.OPTIONS}
+    endpoint = Endpoint("mailwebhook", options=named)
+
+    for text in ("one", "another"):
+        endpoint.post_signed(json.dumps({**SAMPLES["mapped"], "mail": {"id": "m-17"}, "text": text}).encode())
+
+    assert {endpoint.read(raw).event_id for raw in endpoint.queued} == {"mailwebhook:main:m-17"}
+
+
+def test_one_signed_body_under_many_keys_is_one_event(endpoint: Endpoint) -> None:
+    _, headers = endpoint.sign(BODY)
+
+    for number in range(6):
+        assert endpoint.post(BODY, {**headers, "X-Idempotency-Key": f"key-{number}"}).status == 200
+
+    events = events_of(endpoint)
+    assert len({envelope["claim_key"] for envelope in endpoint.envelopes}) == 6
+    assert len({(event.event_id, event.fingerprint, event.occurred_at) for event in events}) == 1
+
+
+def test_a_retry_has_a_new_stamp_and_the_same_claim_and_event(endpoint: Endpoint) -> None:
+    for minutes in (0, 2, 12, 3 * 24 * 60):
+        later = NOW + timedelta(minutes=minutes)
+        assert endpoint.post_signed(BODY, at=later, received_at=later).status == 200
+
+    events = events_of(endpoint)
+    assert len({(one["claim_key"], one["request_hash"]) for one in endpoint.envelopes}) == 1
+    assert len({(event.event_id, event.fingerprint, event.occurred_at) for event in events}) == 1
+
+
+def test_the_same_key_with_another_body_is_another_content_of_the_same_claim(endpoint: Endpoint) -> None:
+    for body in (BODY, sampler.body([SAMPLES["reply"]])):
+        signed, headers = endpoint.sign(body)
+        assert endpoint.post(signed, {**headers, "X-Idempotency-Key": "k"}).status == 200
+
+    first, second = endpoint.envelopes
+    assert first["claim_key"] == second["claim_key"]
+    assert first["request_hash"] != second["request_hash"]
 
 
 @pytest.mark.parametrize("header", KEY_HEADERS)
-def test_the_key_travels_with_the_event_and_names_its_claim(endpoint: Endpoint, header: str) -> None:
+def test_the_key_names_the_claim_and_does_not_travel_with_the_event(endpoint: Endpoint, header: str) -> None:
     _, headers = endpoint.sign(BODY)
     headers[header] = headers.pop("X-Idempotency-Key")
 
     assert endpoint.post(BODY, headers).status == 200
     (envelope,) = endpoint.envelopes
-    assert envelope["headers"] == {header: headers[header]}
+    assert envelope["headers"] == {}
     assert headers[header] in envelope["claim_key"]
+
+
+@pytest.mark.parametrize(("parts", "status"), [(7, 200), (8, 401), (1000, 401)])
+def test_a_signature_of_more_parts_than_there_are_names_for_is_refused(
+    endpoint: Endpoint, parts: int, status: int
+) -> None:
+    _, headers = endpoint.sign(BODY)
+    longer = headers[SIGNATURE] + ",a=b" * parts
+
+    assert endpoint.post(BODY, {**headers, SIGNATURE: longer}).status == status
 
 
 @pytest.mark.parametrize(
@@ -85,7 +148,7 @@ def test_without_a_usable_key_a_genuine_request_is_400(endpoint: Endpoint, value
 
 
 @pytest.mark.parametrize("options", [{"events": ""}, {"events": "", "id": "/n"}], ids=str)
-def test_the_events_of_one_request_share_its_key_and_are_still_two(options: dict[str, Any]) -> None:
+def test_the_events_of_one_request_are_still_two(options: dict[str, Any]) -> None:
     endpoint = Endpoint("mailwebhook", options=options)
 
     assert endpoint.post_signed(json.dumps([{"type": "opened", "n": n} for n in (1, 2)]).encode()).status == 200

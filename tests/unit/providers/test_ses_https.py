@@ -125,7 +125,7 @@ def test_what_is_not_signed_may_change(endpoint: Endpoint, keys: Keys) -> None:
 
 
 def test_a_value_is_signed_as_it_reads_and_not_as_it_is_escaped(endpoint: Endpoint, keys: Keys) -> None:
-    message = sealed(keys, NOTIFICATION, Subject="é\n\u2028/")
+    message = sealed(keys, NOTIFICATION, Subject="é\t\u2028/", Message=NOTIFICATION["Message"] + "\n")
     escaped = json.dumps(message).replace("/", "\\/").encode()
 
     assert endpoint.post(escaped, headers_of(message)).status == 200

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from mailfold.decoding import LONGEST_HEADER
 from mailfold.errors import VerificationError
 from mailfold.signatures import Proof
+
+#: API Gateway takes 10,240 bytes of request line and headers in all, and adds some of its own.
+MOST_HEADER_CHARACTERS = 16_384
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +52,14 @@ class Request:
     def header(self, name: str) -> str:
         """Return a header the verification cannot do without."""
         value = self.headers.get(name)
-        if not value:
+        if not value or len(value) > LONGEST_HEADER:
             raise VerificationError
         return value
+
+    def check_headers(self) -> None:
+        """Refuse more headers than the front door lets through, before any of them is looked at."""
+        if sum(len(name) + len(value) for name, value in self.headers.items()) > MOST_HEADER_CHARACTERS:
+            raise VerificationError
 
 
 def _body_bytes(event: Mapping[str, Any]) -> bytes:

@@ -1,21 +1,27 @@
 """The checks that prove a sender; each returns a Proof or raises VerificationError, and nothing else."""
 
 import base64
-import contextlib
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from secrets import token_bytes
 
+from mailfold.decoding import LONGEST_HEADER, as_bytes, decoded, well_formed
 from mailfold.errors import VerificationError
 
 #: How a secret begins that is sent as it is instead of being signed with.
 CREDENTIALS = ("basic:", "bearer:", "header:")
+#: Of the signatures that cannot share one hash of the body: the old key's and the new one's.
+MOST_ED25519 = 2
+DIGEST_BYTES = {"md5": 16, "sha1": 20, "sha256": 32, "sha512": 64}
+ED25519_BYTES = 64
+#: Two numbers of 33 bytes at most, in DER.
+LONGEST_P256 = 72
 #: Public keys that are kept parsed, by their text, so that a rotated key is simply another one.
 PARSED_KEYS = 64
 
+_HEX = frozenset("0123456789abcdef")
 _MINT = object()
 
 
@@ -48,16 +54,34 @@ def prove_hmac(
     encoding: str = "hex",
 ) -> Proof:
     """Prove an HMAC, in hex or base64, over the joined parts of the message with any one of the secrets."""
-    given = _decoded(signature, encoding)
+    return prove_any_hmac(
+        secrets=secrets, message=message, signatures=[signature], algorithm=algorithm, encoding=encoding
+    )
+
+
+def prove_any_hmac(
+    *,
+    secrets: Sequence[str | bytes],
+    message: Iterable[bytes],
+    signatures: Sequence[str],
+    algorithm: str = "sha256",
+    encoding: str = "hex",
+) -> Proof:
+    """Prove any one of several HMACs of one message; each secret hashes it once, however many signatures there are.
+
+    The message is not even joined unless one of the signatures has the right form, so it may be made on demand.
+    """
+    given = well_formed(signatures, encoding, DIGEST_BYTES[algorithm])
     signed = b"".join(message)
-    # Every secret is tried even after a match: the time taken says nothing about which one matched.
-    matches = [hmac.compare_digest(hmac.digest(_bytes(secret), signed, algorithm), given) for secret in secrets]
+    computed = [hmac.digest(as_bytes(secret), signed, algorithm) for secret in secrets]
+    # Every pair is compared even after a match: the time taken says nothing about which one matched.
+    matches = [hmac.compare_digest(ours, theirs) for ours in computed for theirs in given]
     return _proof_if(any(matches), f"hmac-{algorithm}")
 
 
 def prove_token(*, secrets: Sequence[str], given: str) -> Proof:
     """Prove a token that is simply repeated in every request."""
-    matches = [hmac.compare_digest(_bytes(secret), _bytes(given)) for secret in secrets]
+    matches = [hmac.compare_digest(as_bytes(secret), as_bytes(given)) for secret in secrets]
     return _proof_if(any(matches), "token")
 
 
@@ -75,88 +99,72 @@ def _credential_matches(secret: str, headers: Mapping[str, str]) -> bool:
     if scheme == "header":
         name, _, value = (part.strip() for part in rest.partition(":"))
         sent = headers.get(name.lower(), "")
-        return bool(value) and hmac.compare_digest(_bytes(value), _bytes(sent))
-    given_scheme, _, given = headers.get("authorization", "").strip().partition(" ")
-    if not rest or given_scheme.lower() != scheme:
+        return bool(value) and len(sent) <= LONGEST_HEADER and hmac.compare_digest(as_bytes(value), as_bytes(sent))
+    sent = headers.get("authorization", "")
+    given_scheme, _, given = sent.strip().partition(" ")
+    # A user without a password is a credential, and so is the reverse; nothing at all is none.
+    if not rest.strip(":") or given_scheme.lower() != scheme or len(sent) > LONGEST_HEADER:
         return False
     if scheme == "bearer":
-        return hmac.compare_digest(_bytes(rest), _bytes(given.strip()))
+        return hmac.compare_digest(as_bytes(rest), as_bytes(given.strip()))
     if scheme == "basic":
-        return hmac.compare_digest(base64.b64encode(_bytes(rest)), _bytes(given.strip()))
+        return hmac.compare_digest(base64.b64encode(as_bytes(rest)), as_bytes(given.strip()))
     return False
 
 
 def prove_digest(*, secrets: Sequence[str], body: bytes, given: str, algorithm: str = "md5") -> Proof:
     """Prove a body whose own digest, in hex, stands in the place of the secret that it was computed with."""
     # Only as strong as the provider made it: the digest is not an HMAC, and MD5 is what Unisender Go computes.
-    placeholder = _bytes(given)
-    if not placeholder or body.count(placeholder) != 1:
+    placeholder = as_bytes(given)
+    if not _HEX.issuperset(given) or len(given) != 2 * DIGEST_BYTES[algorithm] or body.count(placeholder) != 1:
         raise VerificationError
-    candidates = [hashlib.new(algorithm, body.replace(placeholder, _bytes(secret))).hexdigest() for secret in secrets]
-    matches = [hmac.compare_digest(_bytes(candidate), placeholder) for candidate in candidates]
+    candidates = [hashlib.new(algorithm, body.replace(placeholder, as_bytes(secret))).hexdigest() for secret in secrets]
+    matches = [hmac.compare_digest(as_bytes(candidate), placeholder) for candidate in candidates]
     return _proof_if(any(matches), f"digest-{algorithm}")
-
-
-def prove_standard_webhook(
-    *, secrets: Sequence[str], message_id: str, stamp: str, body: bytes, signatures: str
-) -> Proof:
-    """Prove a request of the Standard Webhooks scheme: any one of its signatures with any one of the secrets.
-
-    ``whsec_`` secrets are HMAC keys and match ``v1`` signatures; ``whpk_`` ones are Ed25519 keys and match ``v1a``.
-    https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-    """
-    # A dot in either would let one signature stand for two requests, cut apart in different places.
-    if "." in message_id or "." in stamp:
-        raise VerificationError
-    message = (_bytes(message_id), b".", _bytes(stamp), b".", body)
-    tokens = [token.partition(",") for token in signatures.split(" ")]
-    for version, _, signature in tokens:
-        with contextlib.suppress(VerificationError):
-            if version == "v1":
-                keys = [_key_bytes(secret) for secret in secrets if not secret.startswith("whpk_")]
-                return prove_hmac(secrets=keys, message=message, signature=signature, encoding="base64")
-            if version == "v1a":
-                keys = [_key_bytes(secret) for secret in secrets if secret.startswith("whpk_")]
-                return prove_ed25519(public_keys=keys, message=message, signature=signature)
-    raise VerificationError
-
-
-def _key_bytes(secret: str) -> bytes:
-    """Return the bytes of a prefixed base64 secret; its padding is optional."""
-    text = secret.removeprefix("whsec_").removeprefix("whpk_")
-    try:
-        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except ValueError:
-        key = b""
-    # A secret that is not base64, or holds nothing, was pasted wrongly; anybody could sign with an empty key.
-    return key or token_bytes(32)
 
 
 def prove_ecdsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str) -> Proof:
     """Prove a base64 DER ECDSA P-256/SHA-256 signature with any one of the base64 DER public keys."""
-    given = _decoded(signature, "base64")
-    signed = b"".join(message)
-    return _proof_if(any(_ecdsa_matches(key, signed, given) for key in public_keys), "ecdsa-p256-sha256")
+    given = decoded(signature, "base64")
+    if not _is_ecdsa_signature(given):
+        raise VerificationError
+    hashed = _hashed(message, "sha256")
+    return _proof_if(any(_ecdsa_matches(key, hashed, given) for key in public_keys), "ecdsa-p256-sha256")
 
 
-def prove_ed25519(*, public_keys: Sequence[bytes], message: Iterable[bytes], signature: str) -> Proof:
-    """Prove a base64 Ed25519 signature with any one of the raw public keys."""
-    given = _decoded(signature, "base64")
+def prove_any_ed25519(*, public_keys: Sequence[bytes], message: Iterable[bytes], signatures: Sequence[str]) -> Proof:
+    """Prove any one of a few base64 Ed25519 signatures with any one of the raw public keys."""
+    # What is hashed begins with the signature, so that each one hashes the whole message anew for each key.
+    given = well_formed(signatures, "base64", ED25519_BYTES, most=MOST_ED25519)
     signed = b"".join(message)
-    return _proof_if(any(_ed25519_matches(key, signed, given) for key in public_keys), "ed25519")
+    matches = (_ed25519_matches(key, signed, one) for key in public_keys for one in given)
+    return _proof_if(any(matches), "ed25519")
 
 
 def prove_rsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature: str, algorithm: str) -> Proof:
     """Prove a base64 RSA PKCS#1 v1.5 signature with any one of the keys: PEM or base64 DER, or a PEM certificate."""
-    given = _decoded(signature, "base64")
-    signed = b"".join(message)
-    return _proof_if(any(_rsa_matches(key, signed, given, algorithm) for key in public_keys), f"rsa-{algorithm}")
+    given = decoded(signature, "base64")
+    fitting = [key for key in public_keys if _rsa_bytes(key) == len(given)]
+    if not fitting:
+        raise VerificationError
+    hashed = _hashed(message, algorithm)
+    return _proof_if(any(_rsa_matches(key, hashed, given, algorithm) for key in fitting), f"rsa-{algorithm}")
 
 
-def _ecdsa_matches(public_key: str, message: bytes, signature: bytes) -> bool:
+def _is_ecdsa_signature(signature: bytes) -> bool:
     # Loaded on first use: functions that never meet this scheme start without it.
+    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+    try:
+        return len(signature) <= LONGEST_P256 and all(number > 0 for number in decode_dss_signature(signature))
+    except ValueError:
+        return False
+
+
+def _ecdsa_matches(public_key: str, hashed: bytes, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
     from cryptography.hazmat.primitives.hashes import SHA256
 
     try:
@@ -166,7 +174,7 @@ def _ecdsa_matches(public_key: str, message: bytes, signature: bytes) -> bool:
     if not isinstance(key, ec.EllipticCurvePublicKey):
         return False
     try:
-        key.verify(signature, message, ec.ECDSA(SHA256()))
+        key.verify(signature, hashed, ec.ECDSA(Prehashed(SHA256())))
     except InvalidSignature:
         return False
     return True
@@ -183,19 +191,31 @@ def _ed25519_matches(public_key: bytes, message: bytes, signature: bytes) -> boo
     return True
 
 
-def _rsa_matches(public_key: str, message: bytes, signature: bytes, algorithm: str) -> bool:
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+def _rsa_bytes(public_key: str) -> int | None:
+    """Return the length of a signature by this key; None where it is no RSA key."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    try:
+        key = _load_rsa(public_key)
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+    return (key.key_size + 7) // 8 if isinstance(key, rsa.RSAPublicKey) else None
+
+
+def _rsa_matches(public_key: str, hashed: bytes, signature: bytes, algorithm: str) -> bool:
+    from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding, rsa
+    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
     # SHA-1 is what senders that predate 2022 still sign with; each adapter decides whether it is acceptable.
     known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303
+    key = _load_rsa(public_key)
+    assert isinstance(key, rsa.RSAPublicKey)
     try:
-        key = _load_rsa(public_key)
-        if not isinstance(key, rsa.RSAPublicKey):
-            return False
-        key.verify(signature, message, padding.PKCS1v15(), known[algorithm])
-    except (InvalidSignature, UnsupportedAlgorithm, ValueError):
+        key.verify(signature, hashed, padding.PKCS1v15(), Prehashed(known[algorithm]))
+    except InvalidSignature:
         return False
     return True
 
@@ -219,17 +239,9 @@ def _load_der(text: str) -> object:
     return load_der_public_key(base64.b64decode(text))
 
 
-def _decoded(text: str, encoding: str) -> bytes:
-    try:
-        if encoding == "hex":
-            return bytes.fromhex(text) if len(text) % 2 == 0 and " " not in text else b""
-        return base64.b64decode(text.encode("ascii"), validate=True)
-    except (UnicodeEncodeError, ValueError):
-        raise VerificationError from None
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+def _hashed(message: Iterable[bytes], algorithm: str) -> bytes:
+    """Hash a message once for all public keys."""
+    return hashlib.new(algorithm, b"".join(message)).digest()
 
 
 def _proof_if(matched: bool, scheme: str) -> Proof:

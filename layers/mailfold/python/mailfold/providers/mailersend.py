@@ -44,6 +44,8 @@ BOUNCE_CLASSES = {"soft_bounced": BounceClass.SOFT, "hard_bounced": BounceClass.
 
 def probe(request: Request) -> bool:
     """Recognise the test by which MailerSend tries a URL when a webhook is saved: signed with the public secret."""
+    if request.method != "POST":
+        return False
     try:
         prove_hmac(secrets=[PUBLIC_TEST_SECRET], message=(request.body,), signature=_signature(request))
     except VerificationError:

@@ -10,7 +10,7 @@ from mailfold.fold import effect_of
 from mailfold.jsontext import loads
 from mailfold.providers.base import Origin, Provider, address_of, object_of, require, text_of, time_of
 from mailfold.request import Request, Source
-from mailfold.signatures import Proof, check_fresh, prove_hmac
+from mailfold.signatures import Proof, check_fresh, prove_any_hmac
 
 NAME = "mailgun"
 
@@ -37,6 +37,11 @@ SUPPRESSED_CODES = {"605", "606", "607", "625"}
 #: Mailgun gave up retrying, which says nothing of the address.
 GIVEN_UP = {"old"}
 
+#: Tokens have 50 characters; what is hashed, and claimed by, must not be as long as the sender likes.
+LONGEST_TOKEN = 255
+#: Under the account's key, or for a sub-account under its parent's.
+SIGNATURES = ("signature", "parent-signature")
+
 #: What a form post is signed with, among the sender's own variables.
 SIGNED_FIELDS = ("timestamp", "token", "signature")
 
@@ -55,11 +60,11 @@ def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
     signature = _signature(request)
     stamp, token = require_text(signature, "timestamp"), require_text(signature, "token")
     check_fresh(stamp, now=request.received_at, tolerance_s=TOLERANCE_S)
+    if len(token) > LONGEST_TOKEN:
+        raise VerificationError
+    given = [text for text in (text_of(signature, name) for name in SIGNATURES) if text]
     message = (stamp.encode(), token.encode("utf-8", "surrogatepass"))
-    try:
-        return prove_hmac(secrets=secrets, message=message, signature=require_text(signature, "signature"))
-    except VerificationError:
-        return prove_hmac(secrets=secrets, message=message, signature=require_text(signature, "parent-signature"))
+    return prove_any_hmac(secrets=secrets, message=message, signatures=given)
 
 
 def _signature(request: Request) -> Raw:

@@ -1,6 +1,6 @@
 """Mandrill (Mailchimp Transactional) webhooks: a signed form whose one field holds a JSON array."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl
 
 from mailfold.errors import MalformedPayload, SettingsError, VerificationError
@@ -57,18 +57,25 @@ def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
     url = source.options.get("url")
     if not isinstance(url, str):
         raise VerificationError
-    try:
-        form = sorted(_form(request.body))
-    except MalformedPayload:
-        raise VerificationError from None
-    message = [url, *(part for pair in form for part in pair)]
     return prove_hmac(
         secrets=secrets,
-        message=[part.encode("utf-8", "surrogatepass") for part in message],
+        # Made on demand: the form is read only where the signature has the right form.
+        message=(part.encode("utf-8", "surrogatepass") for part in _signed_parts(url, request.body)),
         signature=request.header("x-mandrill-signature"),
         algorithm="sha1",
         encoding="base64",
     )
+
+
+def _signed_parts(url: str, body: bytes) -> Iterator[str]:
+    yield url
+    try:
+        form = sorted(_form(body))
+    except MalformedPayload:
+        raise VerificationError from None
+    for name, value in form:
+        yield name
+        yield value
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:

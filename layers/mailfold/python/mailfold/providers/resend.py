@@ -16,7 +16,8 @@ from mailfold.providers.base import (
     time_of,
 )
 from mailfold.request import Request, Source
-from mailfold.signatures import Proof, check_fresh, prove_standard_webhook
+from mailfold.signatures import Proof, check_fresh
+from mailfold.standard_webhook import prove_standard_webhook
 
 NAME = "resend"
 

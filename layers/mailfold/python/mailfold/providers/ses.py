@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from mailfold.certificates import check_certificate
 from mailfold.envelope import Envelope, hash_events
 from mailfold.errors import MalformedPayload, NotAnEnvelope, UnparseableEvent, VerificationError
 from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
@@ -68,6 +69,8 @@ SIGNED_FIELDS = {
     "SubscriptionConfirmation": _CONFIRMATION,
     "UnsubscribeConfirmation": _CONFIRMATION,
 }
+#: SNS leaves it out where the publisher gave none.
+_OPTIONAL = {"Subject"}
 SIGNATURE_ALGORITHMS = {"1": "sha1", "2": "sha256"}
 
 _TOPIC = re.compile(r"arn:(?P<partition>aws|aws-cn|aws-us-gov):sns:(?P<region>[a-z]{2}(?:-[a-z]+)+-\d):\d{12}:[\w-]+")
@@ -140,12 +143,18 @@ def _only_source(topics: Mapping[str, str]) -> str:
 
 
 def certificate_url(request: Request, topics: Sequence[str]) -> str:
-    """Return where the signing certificate lies, if an admitted topic of the same region's SNS names it."""
+    """Return where the signing certificate lies, if an admitted topic of the same region's SNS names it.
+
+    What is returned is built here and not the sender's own text, so that one certificate has one address.
+    """
     body = _sns_body(request)
-    topic, url = text_of(body, "TopicArn") or "", text_of(body, "SigningCertURL") or ""
-    if topic not in topics or not _CERTIFICATE_PATH.fullmatch(_pinned(url, topic).path):
+    topic, url = _text(body, "TopicArn"), _text(body, "SigningCertURL")
+    if topic not in topics or not _CERTIFICATE_PATH.fullmatch(path := _pinned(url, topic).path):
         raise VerificationError
-    return url
+    rebuilt = f"https://{_host(topic)}{path}"
+    if rebuilt != url:
+        raise VerificationError
+    return rebuilt
 
 
 def verify(request: Request, source: Source, topics: Sequence[str]) -> Proof:
@@ -154,18 +163,20 @@ def verify(request: Request, source: Source, topics: Sequence[str]) -> Proof:
     The signature alone proves only that some account's SNS sent it: anybody can subscribe this URL to their topic.
     """
     body = _sns_body(request)
-    kind, version = text_of(body, "Type") or "", text_of(body, "SignatureVersion") or ""
-    if text_of(body, "TopicArn") not in topics or kind not in SIGNED_FIELDS or version not in SIGNATURE_ALGORITHMS:
+    kind, version, topic = _text(body, "Type"), _text(body, "SignatureVersion"), _text(body, "TopicArn")
+    if topic not in topics or kind not in SIGNED_FIELDS or version not in SIGNATURE_ALGORITHMS:
         raise VerificationError
     if version == "1" and source.options.get("refuse_sha1") is True:
         raise VerificationError
-    if (request.header("x-amz-sns-message-type"), request.header(_SNS_ID)) != (kind, text_of(body, "MessageId")):
+    message = _string_to_sign(kind, body)
+    if (request.header("x-amz-sns-message-type"), request.header(_SNS_ID)) != (kind, body["MessageId"]):
         raise VerificationError
     _check_published(body, request)
+    check_certificate(request.certificate, names=_signer_names(topic), now=request.received_at)
     return prove_rsa(
         public_keys=[request.certificate],
-        message=[_signed_field(name, body[name]) for name in SIGNED_FIELDS[kind] if isinstance(body.get(name), str)],
-        signature=text_of(body, "Signature") or "",
+        message=message,
+        signature=_text(body, "Signature"),
         algorithm=SIGNATURE_ALGORITHMS[version],
     )
 
@@ -175,9 +186,11 @@ def confirm_url(request: Request) -> str | None:
     body = _sns_body(request)
     if body.get("Type") != "SubscriptionConfirmation":
         return None
-    url = text_of(body, "SubscribeURL") or ""
-    parts = _pinned(url, text_of(body, "TopicArn") or "")
+    topic, url = _text(body, "TopicArn"), _text(body, "SubscribeURL")
+    parts = _pinned(url, topic)
     if parts.path != "/" or parse_qs(parts.query).get("Action") != ["ConfirmSubscription"]:
+        raise VerificationError
+    if url != f"https://{_host(topic)}/?{parts.query}":
         raise VerificationError
     return url
 
@@ -202,30 +215,66 @@ def _sns_body(request: Request) -> Raw:
     return body
 
 
+def _text(body: Raw, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not value:
+        raise VerificationError
+    return value
+
+
+def _string_to_sign(kind: str, body: Raw) -> list[bytes]:
+    """Return what SNS signs, which must be the string of this message and of no other.
+
+    Names and values are only kept apart by line feeds. A value that is no text would be left out of it, and one with a
+    line feed could hold the lines of another field; the message comes first, so that its own line feeds cannot.
+    """
+    fields = [name for name in SIGNED_FIELDS[kind] if name in body or name not in _OPTIONAL]
+    values = {name: body.get(name) for name in fields}
+    for name, value in values.items():
+        if not isinstance(value, str) or ("\n" in value and name != "Message"):
+            raise VerificationError
+    return [f"{name}\n{value}\n".encode("utf-8", "surrogatepass") for name, value in values.items()]
+
+
+def _host(topic: str) -> str:
+    """Return the host of the SNS of a topic's own partition and region."""
+    _, region, domain = _whereabouts(topic)
+    return f"sns.{region}.{domain}"
+
+
+def _signer_names(topic: str) -> set[str]:
+    """Return the names that SNS's signing certificates have: one for all regions, or one of the region's own."""
+    partition, region, domain = _whereabouts(topic)
+    shared = {"sns-us-gov-west-1.amazonaws.com"} if partition == "aws-us-gov" else set()
+    regional = {f"sns.{region}.{domain}", f"sns-{region}.{domain}", f"sns-signing.{region}.{domain}"}
+    return {"sns.amazonaws.com", f"sns.{domain}"} | regional | shared
+
+
+def _whereabouts(topic: str) -> tuple[str, str, str]:
+    arn = _TOPIC.fullmatch(topic)
+    if arn is None:
+        raise VerificationError
+    return arn["partition"], arn["region"], "amazonaws.com.cn" if arn["partition"] == "aws-cn" else "amazonaws.com"
+
+
 def _pinned(url: str, topic: str) -> SplitResult:
     """Return the parts of a link, which must lead to the SNS of the topic's own partition and region."""
-    arn = _TOPIC.fullmatch(topic)
     try:
         parts = urlsplit(url)
-        host = f"sns.{arn['region']}.amazonaws.com{'.cn' if arn['partition'] == 'aws-cn' else ''}" if arn else None
-        if parts.scheme != "https" or parts.netloc != host or parts.fragment:
-            raise VerificationError
     except ValueError:
         raise VerificationError from None
+    if (parts.scheme, parts.netloc) != ("https", _host(topic)):
+        raise VerificationError
     return parts
 
 
 def _check_published(body: Raw, request: Request) -> None:
     try:
-        published_at = time_of(text_of(body, "Timestamp"))
+        published_at = time_of(body["Timestamp"])
     except UnparseableEvent:
         raise VerificationError from None
     if abs((request.received_at - published_at).total_seconds()) > TOLERANCE_S:
         raise VerificationError
-
-
-def _signed_field(name: str, value: str) -> bytes:
-    return f"{name}\n{value}\n".encode("utf-8", "surrogatepass")
 
 
 def parse(raw: Raw, origin: Origin) -> list[Event]:

@@ -6,7 +6,8 @@ from mailfold.events import Event, Raw
 from mailfold.providers.base import Origin, Provider
 from mailfold.providers.mapping import check_configured, parse_configured, split_keyed
 from mailfold.request import Request, Source
-from mailfold.signatures import Proof, check_fresh, prove_standard_webhook
+from mailfold.signatures import Proof, check_fresh
+from mailfold.standard_webhook import prove_standard_webhook
 
 NAME = "standardwebhooks"
 

@@ -71,12 +71,14 @@ def _accept(request: Request, source: Source | None, door: Door) -> Answer:
     if source is None or not _takes_requests(source):
         raise UnknownSource("no such source")
     provider = REGISTRY[source.provider]
+    # Size comes first: to recognise a probe, too, headers and body are read.
+    request.check_headers()
+    if len(request.body) > door.max_body_bytes:
+        raise TooLarge(f"the body exceeds {door.max_body_bytes} bytes")
     if provider.probe and provider.probe(request):
         return Answer(status=200, body={"events": 0})
     if request.method != "POST":
         raise MethodNotAllowed("events are sent with POST")
-    if len(request.body) > door.max_body_bytes:
-        raise TooLarge(f"the body exceeds {door.max_body_bytes} bytes")
     return _enqueue(_verify(request, source, door), provider, door)
 
 
