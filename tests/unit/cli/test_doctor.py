@@ -178,8 +178,20 @@ def test_a_database_that_is_away_is_one_finding() -> None:
             ],
         ),
         (
-            {"roles": [{"problem": "role", "role": "mailfold_watch"}]},
-            ["the role mailfold_watch is not there or may not log in"],
+            {
+                "roles": [
+                    {"problem": "role", "role": "mailfold_watch"},
+                    {"problem": "login", "role": "mailfold_redrive"},
+                    {"problem": "member", "role": "mailfold_query", "taken": "mailfold_redrive"},
+                    {"problem": "excess member", "role": "mailfold_query", "taken": "mailfold_operate"},
+                ]
+            },
+            [
+                "the role mailfold_watch is not there or may not log in",
+                "mailfold_redrive may log in, which no function does",
+                "mailfold_query may not take the role mailfold_redrive",
+                "mailfold_query may take the role mailfold_operate, which its step does not need",
+            ],
         ),
     ],
 )
