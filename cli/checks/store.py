@@ -1,11 +1,12 @@
 """The database: its schema, its roles, and whether work goes on."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cli.checks.examination import Examination, Finding, NotChecked, Note, Said
+from cli.checks.examination import Examination, Finding, NotChecked, Note, Said, Skipped
 from cli.errors import CommandError
 
 #: The share of the server's connections from which on a burst of functions may be refused.
@@ -59,6 +60,18 @@ def check_roles(exam: Examination) -> Iterator[Said]:
     for deviation in exam.store["roles"]:
         revoke = REVOKE.get(deviation["problem"])
         yield Finding(what=_deviation(deviation), mend=revoke.format_map(deviation) if revoke else migrate)
+    try:
+        limits = json.loads(exam.wanted_environment("migrate").get("CONNECTION_LIMITS", "{}"))
+    except (NotChecked, KeyError) as exc:
+        yield Skipped(why=f"connection limits are in the template only: {exc}")
+        return
+    for role, limit in limits.items():
+        if (found := exam.store["connection_limits"].get(role)) not in (limit, None):
+            yield Finding(what=f"{role} may have {_count(found)} connections, not {limit}", mend=migrate)
+
+
+def _count(limit: int) -> str:
+    return "any number of" if limit < 0 else str(limit)
 
 
 def _deviation(found: dict[str, Any]) -> str:

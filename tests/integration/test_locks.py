@@ -16,7 +16,7 @@ from tests.integration.test_publish_order import fold
 
 #: The numbers that were locked once, and whatever else a role may think of.
 NUMBERS = (7245361902, 7245361903, 7245361904)
-CHANGE = "insert into announcements (changes) values ('[{\"topic\": \"t\", \"key\": \"k\", \"body\": {}}]')"
+CHANGE = 'insert into announcements (changes) values (\'[{"topic": "t", "key": "k", "body": {}}]\')'
 ATTACKS = {
     "advisory lock of a transaction": "; ".join(f"select pg_advisory_xact_lock({number})" for number in NUMBERS),
     "advisory lock of a session": "; ".join(f"select pg_advisory_lock({number})" for number in NUMBERS),
@@ -82,19 +82,17 @@ def test_no_role_can_stall_a_commit_that_announces_nor_publish_nor_migrate(
 @pytest.mark.parametrize("early", ["set constraints all immediate", "set constraints announce immediate"])
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
 def test_changes_are_announced_by_commit_only(process: Database, store: Any, early: str, first: bool) -> None:
-    statements = [early, CHANGE] if first else [CHANGE, early]
+    statements = f"{early}; {CHANGE}" if first else f"{CHANGE}; {early}"
 
     with pytest.raises(TransientStoreError, match="55000"), process.transaction() as tx:
-        for statement in statements:
-            tx.execute(statement)
+        tx.execute(statements)
 
     assert store.value("select count(*) from outbox") == 0
 
 
 def test_nothing_slow_can_be_left_for_commit_behind_the_lock(process: Database, store: Any) -> None:
     with pytest.raises(TransientStoreError, match="55000"), process.transaction() as tx:
-        tx.execute("declare slow cursor with hold for select pg_sleep(3600)")
-        tx.execute(CHANGE)
+        tx.execute(f"declare slow cursor with hold for select pg_sleep(3600); {CHANGE}")
 
     assert store.value("select count(*) from outbox") == 0
 

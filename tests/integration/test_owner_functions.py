@@ -54,7 +54,7 @@ SHADOWS = {
 
 #: Every way in which a role has a function of the owner run.
 CALLS = [
-    "insert into public.announcements (changes) values ('[{\"topic\": \"t\", \"key\": \"k\", \"body\": {}}]')",
+    'insert into public.announcements (changes) values (\'[{"topic": "t", "key": "k", "body": {}}]\')',
     "select public.erased_form('ann@example.com')",
     "select public.erased_forms(array['ann@example.com'])",
     "select public.prune_outbox(now(), 1)",
@@ -113,7 +113,8 @@ def test_only_the_owner_may_have_temporary_objects(store: Any) -> None:
 
 def test_no_role_may_touch_a_large_object(store: Any) -> None:
     functions = store.value(
-        r"select count(*) from pg_proc where proname ~ '^(lo_|loread$|lowrite$)' and pronamespace = 'pg_catalog'::regnamespace"
+        "select count(*) from pg_proc"
+        " where proname ~ '^(lo_|loread$|lowrite$)' and pronamespace = 'pg_catalog'::regnamespace"
     )
     may = store.rows(
         "select r.rolname, p.oid::regprocedure::text from pg_roles r, pg_proc p"

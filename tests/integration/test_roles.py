@@ -179,7 +179,8 @@ BECOMES = """
 
 def test_no_role_but_that_of_operate_can_make_or_change_a_token(store: Any) -> None:
     rights = store.rows(
-        f"select distinct b.login, p.r from ({BECOMES}) b, unnest(array['insert', 'update', 'delete', 'truncate']) p (r)"
+        f"select distinct b.login, p.r from ({BECOMES}) b,"
+        " unnest(array['insert', 'update', 'delete', 'truncate']) p (r)"
         " where case when p.r in ('insert', 'update') then has_any_column_privilege(b.oid, 'api_tokens', p.r)"
         " else has_table_privilege(b.oid, 'api_tokens', p.r) end order by 1, 2"
     )

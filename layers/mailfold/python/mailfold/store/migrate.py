@@ -1,11 +1,13 @@
 """Numbered migrations, applied once each, in order."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 
 from mailfold.errors import MigrationError
+from mailfold.jsontext import dumps
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.queries import query
 
@@ -52,8 +54,11 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda migration: migration.version)
 
 
-def apply_migrations(database: Database) -> list[str]:
-    """Bring the schema and the roles to where this package needs them; return the names of what was applied."""
+def apply_migrations(database: Database, *, connection_limits: Mapping[str, int] | None = None) -> list[str]:
+    """Bring the schema and the roles to where this package needs them; return the names of what was applied.
+
+    A role without a limit here keeps the one that it has.
+    """
     applied = []
     with database.transaction() as tx:
         tx.execute(_LEDGER)
@@ -69,6 +74,8 @@ def apply_migrations(database: Database) -> list[str]:
                     applied.append(migration.name)
             tx.execute(query("roles"))
             tx.execute(query("public_rights"))
+            tx.run("connections_give", {"limits": dumps(dict(connection_limits or {}))})
+            tx.execute(query("connections_limit"))
     return applied
 
 

@@ -118,3 +118,13 @@ alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_query set statement_timeout = '5s';
 alter role mailfold_query set lock_timeout = '2s';
 alter role mailfold_query set idle_in_transaction_session_timeout = '10s';
+
+-- A frozen Lambda environment keeps its connection, and others may need it: one that is idle ends, and the next
+-- transaction of its function opens another.
+alter role mailfold_process set idle_session_timeout = '300s';
+alter role mailfold_prune set idle_session_timeout = '60s';
+alter role mailfold_sweep set idle_session_timeout = '60s';
+alter role mailfold_publish set idle_session_timeout = '120s';
+alter role mailfold_watch set idle_session_timeout = '60s';
+alter role mailfold_operate set idle_session_timeout = '60s';
+alter role mailfold_query set idle_session_timeout = '60s';
