@@ -6,17 +6,10 @@ from aws_cdk import Duration
 from aws_cdk import aws_rds as rds
 
 from infra.alarm_rules import FIVE_MINUTES, Rule
+from infra.connections import max_connections
 from infra.settings import Settings
 
 GIB = 1024**3
-
-#: Memory of an instance by its size, at least; a class for memory has twice as much.
-MEMORY_GIB = {"micro": 1, "small": 2, "medium": 4, "large": 8}
-XLARGE_GIB = 16
-# https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/CHAP_Limits.html: memory / 9531392, of what the system leaves,
-# and never more than the second.
-CONNECTIONS_PER_GIB = 80
-MOST_CONNECTIONS = 5_000
 
 
 def database_rules(instance: rds.DatabaseInstance, settings: Settings) -> Iterator[Rule]:
@@ -32,7 +25,7 @@ def database_rules(instance: rds.DatabaseInstance, settings: Settings) -> Iterat
     yield Rule(
         name="DatabaseConnections",
         metric=instance.metric_database_connections(period=FIVE_MINUTES, statistic="Maximum"),
-        line=0.7 * min(CONNECTIONS_PER_GIB * memory_gib(settings.database_class), MOST_CONNECTIONS),
+        line=0.7 * max_connections(settings.database_class),
         periods=3,
         says="Most of the connections that the database admits are in use.",
         runbook="the-database-runs-out-of-connections",
@@ -56,9 +49,3 @@ def database_rules(instance: rds.DatabaseInstance, settings: Settings) -> Iterat
             says="The database has used up the processor time that its class saves up.",
             runbook="the-database-is-busy",
         )
-
-
-def memory_gib(database_class: str) -> int:
-    """Return how much memory an instance of this class has, at least."""
-    size = database_class.split(".")[1]
-    return MEMORY_GIB.get(size) or XLARGE_GIB * int(size.removesuffix("xlarge") or 1)

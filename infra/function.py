@@ -41,6 +41,7 @@ class Function(Construct):
         timeout: Duration,
         memory_mb: int,
         network: Network | None = None,
+        concurrency: int = 0,
     ) -> None:
         super().__init__(scope, construct_id)
         self.step = step
@@ -60,6 +61,7 @@ class Function(Construct):
             environment=_common_environment(step, settings) | dict(environment),
             timeout=timeout,
             memory_size=memory_mb,
+            reserved_concurrent_executions=concurrency or None,
             role=self.role,
             log_group=log,
             tracing=lambda_.Tracing.ACTIVE if settings.tracing else lambda_.Tracing.DISABLED,

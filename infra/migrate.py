@@ -1,9 +1,12 @@
 """migrate: brings the schema to its newest version during a deploy, and fails the deploy when it cannot."""
 
+import json
+
 from aws_cdk import CfnResource, Duration, Stack, triggers
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from infra import connections
 from infra.database import OWNER, Database
 from infra.function import Function
 from infra.layers import Layers
@@ -37,7 +40,10 @@ class Migrate(Construct):
             network=network,
             timeout=TIMEOUT,
             memory_mb=256,
-            environment={"DATABASE_URL": database.url(OWNER)},
+            environment={
+                "DATABASE_URL": database.url(OWNER),
+                "CONNECTION_LIMITS": json.dumps(connections.limits(settings), separators=(",", ":")),
+            },
         )
         self.trigger = triggers.Trigger(
             self,

@@ -22,10 +22,16 @@ ROLE = "mailfold_query"
 #: A statement may take 5 seconds (roles.sql), a cold start and a login come before it.
 TIMEOUT = Duration.seconds(15)
 
-PATHS = ("/v1/{proxy+}", "/healthz", "/console", "/console/{proxy+}")
-#: Readers get this part of what the webhooks may have. Each request at once may mean a connection more, and the
-#: smallest database has some eighty.
+#: Readers get this part of what the webhooks may have, all routes together.
 SHARE = 10
+#: Of that part, how much of the rate and of the burst each path gets, in hundredths. A browser asks for all files of
+#: the console at once, and none of them takes a connection to the database.
+PATHS = {
+    "/v1/{proxy+}": (60, 22),
+    "/healthz": (5, 3),
+    "/console": (5, 3),
+    "/console/{proxy+}": (30, 72),
+}
 
 
 class Query(Construct):
@@ -53,6 +59,7 @@ class Query(Construct):
             network=network,
             timeout=TIMEOUT,
             memory_mb=512,
+            concurrency=settings.query_concurrency,
             environment={
                 "SOURCES": encode(settings.sources),
                 "TOPICS": json.dumps(topics, separators=(",", ":")),
@@ -78,7 +85,13 @@ class Query(Construct):
                 # A stage cannot limit a route that is not there yet.
                 receive.stage.node.add_dependency(route)
         receive.throttle(
-            [f"ANY {path}" for path in PATHS],
-            rate=max(1, settings.throttle_rate // SHARE),
-            burst=max(1, settings.throttle_burst // SHARE),
+            {
+                f"ANY {path}": (_part(settings.throttle_rate, rate), _part(settings.throttle_burst, burst))
+                for path, (rate, burst) in PATHS.items()
+            }
         )
+
+
+def _part(whole: int, hundredths: int) -> int:
+    # A route with a limit of 0 would answer nothing at all.
+    return max(1, whole * hundredths // (100 * SHARE))

@@ -1,7 +1,7 @@
 """receive: the door. Providers call it over HTTPS; it verifies and enqueues."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import jsii
 from aws_cdk import Duration, Stack
@@ -116,12 +116,15 @@ class Receive(Construct):
                 route, {"AwsSolutions-APIG4": "Each request is signed by its provider; the function verifies it."}
             )
 
-    def throttle(self, route_keys: Iterable[str], *, rate: int, burst: int) -> None:
-        """Give some routes a limit of their own, each."""
+    def throttle(self, limits: Mapping[str, tuple[int, int]]) -> None:
+        """Give each of these routes a rate and a burst of its own."""
         stage = self.stage.node.default_child
         assert isinstance(stage, apigatewayv2.CfnStage)
-        limits = {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
-        stage.add_property_override("RouteSettings", dict.fromkeys(route_keys, limits))
+        settings = {
+            route: {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
+            for route, (rate, burst) in limits.items()
+        }
+        stage.add_property_override("RouteSettings", settings)
 
     def _add_stage(self, settings: Settings) -> apigatewayv2.HttpStage:
         return apigatewayv2.HttpStage(

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from infra import connections
 from infra.rules import Flag, OneOf, Rule, SettingsError, Text, Whole, check
 from infra.sources import Source, check_sources, is_fed_by_topic, is_on_http
 from mailfold.fold import SOFT_LIMIT as DEFAULT_SOFT_LIMIT
@@ -40,6 +41,7 @@ RULES: dict[str, Rule] = {
     "batch_size": Whole(1, 10_000),
     "batch_window_seconds": Whole(0, 300),
     "max_concurrency": Whole(2, 1_000),
+    "query_concurrency": Whole(0, 1_000),
     "publish": Flag(),
     "alarm_email": Text(r"([^@\s]+@[^@\s]+\.[^@\s.]+)?", 'ops@example.com, or "" for nobody'),
     # Nobody asks for more patience than this, and one soft bounce is none.
@@ -79,8 +81,10 @@ class Settings:
     #: records handed to one invocation of process, and how long to wait for them
     batch_size: int = 500
     batch_window_seconds: int = 1
-    #: invocations of process at once, each with one connection
+    #: invocations of process at once, each with two connections at most
     max_concurrency: int = 5
+    #: invocations of query at once, reserved for it; 0 reserves none, which is all that a new account's quota allows
+    query_concurrency: int = 0
     #: soft bounces in a row, without a delivery, after which an address is stopped
     soft_bounce_limit: int = DEFAULT_SOFT_LIMIT
     #: whether changes are announced on an event bus
@@ -157,3 +161,6 @@ def _check_together(settings: Settings) -> None:
             f"{CONTEXT_KEY}.database_max_storage_gb must be at least "
             f"{CONTEXT_KEY}.database_storage_gb ({settings.database_storage_gb})."
         )
+    sentence = connections.refusal(settings, prefix=CONTEXT_KEY)
+    if sentence:
+        raise SettingsError(sentence)

@@ -1,11 +1,12 @@
 """The database: its schema, its roles, and whether work goes on."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cli.checks.examination import Examination, Finding, NotChecked, Note, Said
+from cli.checks.examination import Examination, Finding, NotChecked, Note, Said, Skipped
 from cli.errors import CommandError
 
 #: The share of the server's connections from which on a burst of functions may be refused.
@@ -14,6 +15,11 @@ BUSY = 0.8
 LONGEST_OUTBOX_SECONDS = 300
 #: prune runs every night, and a night may be missed.
 MARGIN_DAYS = 2
+#: What the owner does about a role that may too much; migrate only gives.
+REVOKE = {
+    "excess": "as mailfold_owner: revoke {right} on {object} from {role}",
+    "excess member": "as mailfold_owner: revoke {taken} from {role}",
+}
 
 
 def check_database(exam: Examination) -> Iterator[Said]:
@@ -52,14 +58,20 @@ def check_roles(exam: Examination) -> Iterator[Said]:
     """Hold the roles against roles.sql."""
     migrate = f"aws lambda invoke --function-name {exam.place.output('MigrateFunctionName')} /dev/stdout"
     for deviation in exam.store["roles"]:
-        excess = "as mailfold_owner: revoke {right} on {object} from {role}".format_map(_Blank(deviation))
-        mend = excess if deviation["problem"] == "excess" else migrate
-        yield Finding(what=_deviation(deviation), mend=mend)
+        revoke = REVOKE.get(deviation["problem"])
+        yield Finding(what=_deviation(deviation), mend=revoke.format_map(deviation) if revoke else migrate)
+    try:
+        limits = json.loads(exam.wanted_environment("migrate").get("CONNECTION_LIMITS", "{}"))
+    except (NotChecked, KeyError) as exc:
+        yield Skipped(why=f"connection limits are in the template only: {exc}")
+        return
+    for role, limit in limits.items():
+        if (found := exam.store["connection_limits"].get(role)) not in (limit, None):
+            yield Finding(what=f"{role} may have {_count(found)} connections, not {limit}", mend=migrate)
 
 
-class _Blank(dict[str, str]):
-    def __missing__(self, key: str) -> str:
-        return ""
+def _count(limit: int) -> str:
+    return "any number of" if limit < 0 else str(limit)
 
 
 def _deviation(found: dict[str, Any]) -> str:
@@ -72,6 +84,12 @@ def _deviation(found: dict[str, Any]) -> str:
             return f"{role} may not {found['right']}{column} on {found['object']}"
         case "excess":
             return f"{role} may {found['right']} on {found['object']}, which its step does not need"
+        case "login":
+            return f"{role} may log in, which no function does"
+        case "member":
+            return f"{role} may not take the role {found['taken']}"
+        case "excess member":
+            return f"{role} may take the role {found['taken']}, which its step does not need"
         case _:
             return f"{role} has no {found['name']} of {found['value']}"
 

@@ -14,6 +14,6 @@ database = Database(settings.database_url, patience_s=590)
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Bring the schema to its newest version; a failure fails the deploy."""
-    migrated = migrate(database, telemetry)
+    migrated = migrate(database, telemetry, connection_limits=settings.connection_limits)
     telemetry.flush()
     return dict(migrated)

@@ -8,7 +8,7 @@ import pytest
 
 from infra.alarm_rules import RUNS
 from infra.alarms import RUNBOOKS
-from infra.database_rules import memory_gib
+from infra.connections import memory_gib
 from infra.settings import Settings
 from mailfold.norms import LINES
 from mailfold.telemetry import METRICS

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 from infra.settings import Settings
-from tests.infra.template import Synthesised, rendered, synthesise
+from tests.infra.template import ROOT, Synthesised, rendered, synthesise
 
+CONSOLE = ROOT / "layers/mailfold/python/mailfold/console"
 ROUTES = ["ANY /console", "ANY /console/{proxy+}", "ANY /healthz", "ANY /v1/{proxy+}"]
 
 
@@ -32,7 +33,14 @@ def test_readers_cannot_starve_the_door(stack: Synthesised, tmp_path: Path) -> N
 
     least = synthesise(tmp_path, Settings(throttle_rate=1, throttle_burst=1))
 
-    assert limits(stack) == {key: {"ThrottlingRateLimit": 20, "ThrottlingBurstLimit": 40} for key in ROUTES}
+    shown = limits(stack)
+    assert sorted(shown) == ROUTES
+    # A tenth of what the webhooks may have, all routes together.
+    assert sum(it["ThrottlingRateLimit"] for it in shown.values()) <= 20
+    assert sum(it["ThrottlingBurstLimit"] for it in shown.values()) <= 40
+    # A browser asks for every file of the console at once.
+    files = len(list(CONSOLE.iterdir())) - 1
+    assert shown["ANY /console/{proxy+}"]["ThrottlingBurstLimit"] >= files > 20
     assert limits(least) == {key: {"ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 1} for key in ROUTES}
 
 
@@ -73,3 +81,11 @@ def test_the_outputs_say_where_to_ask(stack: Synthesised) -> None:
 
     assert rendered(outputs["QueryUrl"]["Value"]) == "stand-in/v1"
     assert rendered(outputs["ConsoleUrl"]["Value"]) == "stand-in/console"
+
+
+def test_its_concurrency_is_reserved_only_where_the_settings_say_so(stack: Synthesised, tmp_path: Path) -> None:
+    reserved = synthesise(tmp_path, Settings(query_concurrency=9))
+
+    assert "ReservedConcurrentExecutions" not in stack.function("query")[1]
+    assert reserved.function("query")[1]["ReservedConcurrentExecutions"] == 9
+    assert "ReservedConcurrentExecutions" not in reserved.function("process")[1]

@@ -12,6 +12,7 @@ from mailfold.queue import Record
 from mailfold.steps.process import Bench, Outcome, process
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
+from mailfold.store.queries import query
 from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
 from tests.support.handlers import Context, load_handler
@@ -64,6 +65,8 @@ def store(postgres_server: PostgresServer, template_database: str) -> Iterator[S
     name = f"store_{next(NUMBERS)}"
     admin.execute(f"create database {name} template {template_database}")
     store = Store(postgres_server, name)
+    # A copy of a database does not copy what may be done in it.
+    store.rows(query("public_rights"))
     yield store
     store.owner.close()
     admin.execute(f"drop database {name} with (force)")

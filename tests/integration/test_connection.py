@@ -1,6 +1,7 @@
 """The connection: verified or refused, never a beat behind, and every error of the driver one of ours."""
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -11,6 +12,7 @@ import pytest
 
 from mailfold.errors import DataRejected, StoreError, TransientStoreError
 from mailfold.store.connection import PATIENCE_S, Database
+from mailfold.store.rights import login_roles
 
 TRANSIENT = ["40001", "40P01", "57P01", "57P03", "55P03", "53300", "08006", "25P02", "42P01", "42501", "58030", "XX000"]
 DATA = ["22001", "22021", "22P02", "22P05", "23502", "23505", "23514", "54000", "54001"]
@@ -165,3 +167,49 @@ def test_a_wrong_password_or_database_is_transient_and_quotes_nothing(store: Any
 
     with pytest.raises(TransientStoreError, match="SQLSTATE 3D000"):
         database.execute("select 1")
+
+
+def test_a_connection_that_the_server_ended_for_idleness_is_replaced_when_the_next_transaction_begins(
+    store: Any,
+) -> None:
+    database = Database(store.url("mailfold_process"))
+    database.execute("set idle_session_timeout = '50ms'")
+    [[pid]] = database.execute("select pg_backend_pid()")
+    await_gone(store, pid)
+
+    with database.transaction() as tx:
+        [[other]] = tx.execute("select pg_backend_pid()")
+
+    database.close()
+    assert other != pid
+
+
+def test_a_transaction_is_never_taken_up_on_another_connection(database: Database, store: Any) -> None:
+    def lose_it() -> None:
+        with database.transaction() as tx:
+            [[pid]] = tx.execute("select pg_backend_pid()")
+            store.rows(f"select pg_terminate_backend({pid}, 5000)")
+            tx.execute("select 1")
+
+    with pytest.raises(TransientStoreError):
+        lose_it()
+
+
+@pytest.mark.parametrize("role", login_roles())
+def test_every_role_gives_its_idle_connections_back(store: Any, role: str) -> None:
+    database = Database(store.url(role))
+
+    [[limit]] = database.execute(
+        "select cast(extract(epoch from cast(current_setting('idle_session_timeout') as interval)) as integer)"
+    )
+
+    database.close()
+    assert 0 < limit <= (60 if role == "mailfold_query" else 600)
+
+
+def await_gone(store: Any, pid: int) -> None:
+    """Return once the server has ended this session."""
+    deadline = time.monotonic() + 20
+    while store.rows(f"select from pg_stat_activity where pid = {pid}"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

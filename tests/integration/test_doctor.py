@@ -10,7 +10,7 @@ import pytest
 
 from mailfold.steps.operate.doctor import PROBE_ADDRESS
 from mailfold.store.queries import query
-from mailfold.store.rights import Right, limits, rights
+from mailfold.store.rights import Right, limits, login_roles, members, rights
 from tests.integration.conftest import Store, Workshop
 from tests.support.records import envelope, raw, record
 
@@ -55,6 +55,26 @@ ROLE_PROBLEMS = [
         {"problem": "limit", "role": "mailfold_watch", "name": "lock_timeout", "value": "2s"},
     ),
     (
+        "grant mailfold_operate to mailfold_query with inherit false, set true",
+        "revoke mailfold_operate from mailfold_query",
+        {"problem": "excess member", "role": "mailfold_query", "taken": "mailfold_operate"},
+    ),
+    (
+        "revoke mailfold_redrive from mailfold_query",
+        "grant mailfold_redrive to mailfold_query with inherit false, set true",
+        {"problem": "member", "role": "mailfold_query", "taken": "mailfold_redrive"},
+    ),
+    (
+        "grant insert on api_tokens to mailfold_redrive",
+        "revoke insert on api_tokens from mailfold_redrive",
+        {"problem": "excess", "role": "mailfold_redrive", "right": "insert", "object": "api_tokens"},
+    ),
+    (
+        "alter role mailfold_redrive login",
+        "alter role mailfold_redrive nologin",
+        {"problem": "login", "role": "mailfold_redrive"},
+    ),
+    (
         "alter role mailfold_sweep nologin",
         "alter role mailfold_sweep login",
         {"problem": "role", "role": "mailfold_sweep"},
@@ -66,9 +86,11 @@ def test_every_line_of_the_roles_is_read() -> None:
     text = query("roles")
 
     assert {right.role for right in rights()} == set(re.findall(r"^grant .* to (\w+);$", text, re.MULTILINE))
+    assert len(members()) == len(re.findall(r"^grant \w+ to ", text, re.MULTILINE)) > 0
+    assert {member.role for member in members()}.isdisjoint(login_roles())
     assert len(limits()) == len(re.findall(r"^alter role", text, re.MULTILINE))
     assert Right(role="mailfold_watch", right="select", object="email_events", column="type") in rights()
-    assert Right(role="mailfold_prune", right="delete", object="outbox") in rights()
+    assert Right(role="mailfold_prune", right="delete", object="webhook_inbox") in rights()
 
 
 def test_a_migrated_database_is_well(order: Order) -> None:

@@ -2,15 +2,18 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mailfold.errors import DataRejected, MigrationError
+from local.postgres import PostgresServer
+from mailfold.errors import DataRejected, MigrationError, TransientStoreError
 from mailfold.store import migrate as migrations_module
 from mailfold.store.connection import Database
 from mailfold.store.migrate import Migration, apply_migrations, migrations
 from mailfold.store.queries import query
+from mailfold.store.rights import login_roles
 from tests.support.handlers import Context, load_handler
 
 CATALOGS = {
@@ -133,3 +136,75 @@ def test_the_function_itself_migrates(empty_database: str, monkeypatch: pytest.M
 
     module.database.close()
     assert answers == [{"applied": [migration.name for migration in migrations()]}, {"applied": []}]
+
+
+@pytest.fixture
+def unbounded(store: Any) -> Any:
+    """Roles are the server's: their limits are taken off again."""
+    yield store
+    for role in login_roles():
+        store.rows(f"alter role {role} connection limit -1")
+
+
+def test_each_role_gets_its_connection_limit_and_is_refused_beyond_it(unbounded: Any) -> None:
+    apply_migrations(unbounded.owner, connection_limits={"mailfold_watch": 2})
+    first, second, third = (Database(unbounded.url("mailfold_watch")) for _ in range(3))
+    for database in (first, second):
+        database.execute("select 1")
+
+    with pytest.raises(TransientStoreError, match="53300"):
+        third.execute("select 1")
+
+    first.close()
+    second.close()
+    other = Database(unbounded.url("mailfold_process"))
+    assert other.execute("select 1") == [[1]]
+    other.close()
+
+
+def test_a_limit_that_is_not_given_stays_as_it_is(unbounded: Any) -> None:
+    apply_migrations(unbounded.owner, connection_limits={"mailfold_watch": 2})
+    apply_migrations(unbounded.owner, connection_limits={"mailfold_query": 7})
+    apply_migrations(unbounded.owner)
+
+    limits = dict(unbounded.rows("select rolname, rolconnlimit from pg_roles where rolname ~ '^mailfold_'"))
+    assert (limits["mailfold_watch"], limits["mailfold_query"], limits["mailfold_process"]) == (2, 7, -1)
+
+
+def test_the_function_passes_on_the_limits_that_it_is_told(unbounded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"DATABASE_URL": unbounded.url("postgres"), "CONNECTION_LIMITS": '{"mailfold_sweep": 3}'}
+    module = load_handler("migrate", monkeypatch, told)
+
+    module.handler({}, Context())
+
+    module.database.close()
+    assert unbounded.value("select rolconnlimit from pg_roles where rolname = 'mailfold_sweep'") == 3
+
+
+@pytest.fixture
+def rds_like(tmp_path: Path) -> Any:
+    """A server on which the owner is no superuser, as on RDS."""
+    with PostgresServer(tmp_path / "rds", settings={"shared_buffers": "16MB"}) as server:
+        master = Database(server.url())
+        master.execute("create role rds_iam; create role mailfold_owner login createrole createdb")
+        master.execute("grant rds_iam to mailfold_owner with admin option")
+        master.execute("create database mailfold owner mailfold_owner")
+        master.close()
+        yield server
+
+
+def test_an_owner_that_is_no_superuser_can_migrate(rds_like: PostgresServer) -> None:
+    limits = dict.fromkeys(login_roles(), 3)
+    owner = Database(rds_like.url("mailfold", "mailfold_owner"))
+
+    applied = [apply_migrations(owner, connection_limits=limits) for _ in range(2)]
+
+    temporary = owner.execute(
+        "select rolname from pg_roles where rolname ~ '^mailfold_'"
+        " and has_database_privilege(oid, current_database(), 'temporary') order by 1"
+    )
+    bounded = owner.execute("select rolname, rolconnlimit from pg_roles where rolname ~ '^mailfold_' and rolcanlogin")
+    owner.close()
+    assert applied == [[migration.name for migration in migrations()], []]
+    assert temporary == [["mailfold_owner"]]
+    assert dict(bounded) == {**limits, "mailfold_owner": -1}

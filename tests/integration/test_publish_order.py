@@ -73,7 +73,7 @@ def test_a_commit_waits_for_the_one_before_it_and_a_lock_that_takes_too_long_fai
 ) -> None:
     database = make_database()
     database.execute("set lock_timeout = '50ms'")
-    store.rows("begin; select pg_advisory_xact_lock(7245361904)")
+    store.rows("begin; lock table commit_gate in share update exclusive mode")
 
     with pytest.raises(TransientStoreError, match="55P03"), database.transaction() as tx:
         fold(tx, "a")
@@ -89,7 +89,7 @@ def test_whoever_changes_nothing_waits_for_nobody(store: Any, make_database: Any
     database = make_database()
     with database.transaction() as tx:
         fold(tx, "a")
-    store.rows("begin; select pg_advisory_xact_lock(7245361904)")
+    store.rows("begin; lock table commit_gate in share update exclusive mode")
 
     with database.transaction() as tx:
         fold(tx, "b", at="2026-03-01T00:00:00Z")

@@ -54,6 +54,7 @@ FORBIDDEN = {
         "delete from api_tokens",
         "truncate suppressions",
         "create table mine (id integer)",
+        "set role mailfold_operate",
         "set role postgres",
     ],
     "mailfold_prune": [
@@ -88,6 +89,28 @@ FORBIDDEN = {
         "set role postgres",
     ],
 }
+
+#: Whoever asks over HTTP folds dead letters again under this role.
+FORBIDDEN_TO_REDRIVE = [
+    "select * from api_tokens",
+    "insert into api_tokens (name) values ('x')",
+    "update api_tokens set scopes = array['operate']",
+    "delete from api_tokens",
+    "delete from email_events",
+    "delete from message_status",
+    "delete from suppressions",
+    "delete from webhook_inbox",
+    "update suppressions set manual_effect = 'lift'",
+    "select * from audit_log",
+    "delete from audit_log",
+    "select * from outbox",
+    "update outbox set body = '{}'",
+    "select * from erasure_key",
+    "select erased_forms(array['x'])",
+    "truncate email_events",
+    "create table mine (id integer)",
+    "set role mailfold_operate",
+]
 
 
 def answer(database: Database, statement: str) -> str:
@@ -144,3 +167,62 @@ def test_the_connection_outlasts_every_statement_of_its_role(store: Any, role: s
     )
 
     assert (int(given[1]) if given else PATIENCE_S) > limit
+
+
+#: Each login role beside every role that it is or may become, by SET ROLE or by inheritance.
+BECOMES = """
+    select l.rolname as login, r.rolname as role, r.oid from pg_roles l join pg_roles r
+        on r.oid = l.oid or pg_has_role(l.oid, r.oid, 'member') or pg_has_role(l.oid, r.oid, 'set')
+    where l.rolcanlogin and not l.rolsuper
+"""
+
+
+def test_no_role_but_that_of_operate_can_make_or_change_a_token(store: Any) -> None:
+    rights = store.rows(
+        f"select distinct b.login, p.r from ({BECOMES}) b,"
+        " unnest(array['insert', 'update', 'delete', 'truncate']) p (r)"
+        " where case when p.r in ('insert', 'update') then has_any_column_privilege(b.oid, 'api_tokens', p.r)"
+        " else has_table_privilege(b.oid, 'api_tokens', p.r) end order by 1, 2"
+    )
+    columns = store.rows(
+        f"select distinct a.attname from ({BECOMES}) b, pg_attribute a where b.login = 'mailfold_query'"
+        " and a.attrelid = 'api_tokens'::regclass and a.attnum > 0"
+        " and has_column_privilege(b.oid, a.attrelid, a.attnum, 'update')"
+    )
+
+    assert rights == [["mailfold_operate", "insert"], ["mailfold_operate", "update"], ["mailfold_query", "update"]]
+    assert columns == [["last_used_at"]]
+
+
+def test_only_prune_and_operate_can_delete_what_is_folded(store: Any) -> None:
+    rights = store.rows(
+        f"select distinct b.login, t.name from ({BECOMES}) b,"
+        " unnest(array['email_events', 'message_status', 'suppressions']) t (name)"
+        " where has_table_privilege(b.oid, t.name, 'delete') or has_table_privilege(b.oid, t.name, 'truncate')"
+        " order by 1, 2"
+    )
+
+    assert rights == [
+        ["mailfold_operate", "email_events"],
+        ["mailfold_operate", "message_status"],
+        ["mailfold_operate", "suppressions"],
+        ["mailfold_prune", "email_events"],
+        ["mailfold_prune", "message_status"],
+    ]
+
+
+def test_a_role_becomes_no_other_than_the_file_says(store: Any) -> None:
+    becomes = store.rows(f"select login, role from ({BECOMES}) b where login <> role")
+
+    assert becomes == [["mailfold_query", "mailfold_redrive"]]
+    assert store.value("select rolcanlogin from pg_roles where rolname = 'mailfold_redrive'") is False
+
+
+def test_query_as_redrive_is_refused_what_a_redrive_does_not_need(store: Any) -> None:
+    database = Database(store.url("mailfold_query"))
+    database.execute("set role mailfold_redrive")
+
+    answers = {statement: answer(database, statement) for statement in FORBIDDEN_TO_REDRIVE}
+
+    database.close()
+    assert answers == dict.fromkeys(FORBIDDEN_TO_REDRIVE, "Postgres answered SQLSTATE 42501")

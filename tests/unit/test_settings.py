@@ -102,6 +102,23 @@ def test_prune_and_migrate_read_what_they_are_told() -> None:
 
     assert prune.retention["events"] == 60
     assert prune.database_url == migrate.database_url == GOOD["DATABASE_URL"]
+    assert migrate.connection_limits == {}
+
+
+def test_migrate_reads_connection_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONNECTION_LIMITS", '{"mailfold_process": 15}')
+
+    assert MigrateSettings.from_environment().connection_limits == {"mailfold_process": 15}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "15", "[]", '{"postgres": 1}', '{"mailfold_process": 0}', '{"mailfold_process": "1"}', "{"]
+)
+def test_connection_limits_that_cannot_be_used_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("CONNECTION_LIMITS", text)
+
+    with pytest.raises(SettingsError, match="CONNECTION_LIMITS"):
+        MigrateSettings.from_environment()
 
 
 @pytest.mark.parametrize(

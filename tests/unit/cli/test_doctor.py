@@ -36,6 +36,7 @@ WELL = {
     "migrations": {"missing": [], "edited": [], "unknown": []},
     "invalid_indexes": [],
     "roles": [],
+    "connection_limits": {"mailfold_process": 15, "mailfold_query": 20},
     "connections": 5,
     "most_connections": 80,
     "dead_letters": 0,
@@ -178,8 +179,20 @@ def test_a_database_that_is_away_is_one_finding() -> None:
             ],
         ),
         (
-            {"roles": [{"problem": "role", "role": "mailfold_watch"}]},
-            ["the role mailfold_watch is not there or may not log in"],
+            {
+                "roles": [
+                    {"problem": "role", "role": "mailfold_watch"},
+                    {"problem": "login", "role": "mailfold_redrive"},
+                    {"problem": "member", "role": "mailfold_query", "taken": "mailfold_redrive"},
+                    {"problem": "excess member", "role": "mailfold_query", "taken": "mailfold_operate"},
+                ]
+            },
+            [
+                "the role mailfold_watch is not there or may not log in",
+                "mailfold_redrive may log in, which no function does",
+                "mailfold_query may not take the role mailfold_redrive",
+                "mailfold_query may take the role mailfold_operate, which its step does not need",
+            ],
         ),
     ],
 )
@@ -187,6 +200,28 @@ def test_what_the_database_tells_is_judged(facts: dict[str, Any], told: list[str
     exam = examination({"doctor.store": {**WELL, **facts}})
 
     assert [what for check in (check_schema, check_roles, check_work) for what in findings(check(exam))] == told
+
+
+def test_a_role_with_another_connection_limit_than_the_template_says_is_told() -> None:
+    variables = {"POWERTOOLS_SERVICE_NAME": "migrate"}
+    variables["CONNECTION_LIMITS"] = '{"mailfold_process": 15, "mailfold_query": 20, "mailfold_sweep": 3}'
+    migrate = {"Type": "AWS::Lambda::Function", "Properties": {"Environment": {"Variables": variables}}}
+    listed = {"LogicalResourceId": "Migrate", "PhysicalResourceId": "migrate", "ResourceType": migrate["Type"]}
+    exam = examination(
+        {
+            "doctor.store": {
+                **WELL,
+                "connection_limits": {"mailfold_process": 9, "mailfold_query": 20, "mailfold_sweep": -1},
+            }
+        },
+        get_template={"TemplateBody": {"Resources": {"Migrate": migrate}}},
+        list_stack_resources={"StackResourceSummaries": [listed]},
+    )
+
+    assert findings(check_roles(exam)) == [
+        "mailfold_process may have 9 connections, not 15",
+        "mailfold_sweep may have any number of connections, not 3",
+    ]
 
 
 def secret(value: str, days: int = 0) -> dict[str, Any]:

@@ -148,11 +148,13 @@ class MigrateSettings:
     """What migrate is told."""
 
     database_url: str
+    #: Login role -> how many connections it may have at once; a role that is not named keeps its limit.
+    connection_limits: Mapping[str, int]
 
     @classmethod
     def from_environment(cls) -> "MigrateSettings":
         """Read them."""
-        return cls(database_url=_text("DATABASE_URL"))
+        return cls(database_url=_text("DATABASE_URL"), connection_limits=_connection_limits())
 
 
 def _sources() -> dict[str, Source]:
@@ -174,6 +176,15 @@ def _topics(sources: Mapping[str, Source]) -> dict[str, str]:
         if not isinstance(source, str) or source not in sources:
             raise SettingsError(f"TOPICS: {topic} belongs to no source of SOURCES")
     return topics
+
+
+def _connection_limits() -> dict[str, int]:
+    # A database on one's own machine may do without.
+    limits = _object("CONNECTION_LIMITS") if "CONNECTION_LIMITS" in os.environ else {}
+    for role, limit in limits.items():
+        if not role.startswith("mailfold_") or type(limit) is not int or limit < 1:
+            raise SettingsError(f"CONNECTION_LIMITS: {role} must be a role of ours with a whole number above 0")
+    return limits
 
 
 def _access() -> Access:

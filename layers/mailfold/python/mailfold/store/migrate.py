@@ -1,25 +1,33 @@
 """Numbered migrations, applied once each, in order."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 
 from mailfold.errors import MigrationError
+from mailfold.jsontext import dumps
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.queries import query
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
-#: Two deploys at the same moment must not migrate at the same moment.
-_LOCK = "select pg_advisory_xact_lock(7245361902)"
 _LEDGER = """
-create table if not exists schema_migrations (
-    version    integer primary key,
-    name       text        not null,
-    digest     text        not null,
-    applied_at timestamptz not null default now()
-)
+do $$
+begin
+    create table if not exists schema_migrations (
+        version    integer primary key,
+        name       text        not null,
+        digest     text        not null,
+        applied_at timestamptz not null default now()
+    );
+exception when duplicate_table or unique_violation then
+    null; -- another deploy has created it at the same moment
+end
+$$
 """
+#: Two deploys at the same moment must not migrate at the same moment (docs/decisions/0111).
+_LOCK = "lock table schema_migrations in share row exclusive mode"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +54,15 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda migration: migration.version)
 
 
-def apply_migrations(database: Database) -> list[str]:
-    """Bring the schema and the roles to where this package needs them; return the names of what was applied."""
+def apply_migrations(database: Database, *, connection_limits: Mapping[str, int] | None = None) -> list[str]:
+    """Bring the schema and the roles to where this package needs them; return the names of what was applied.
+
+    A role without a limit here keeps the one that it has.
+    """
     applied = []
     with database.transaction() as tx:
-        tx.execute(_LOCK)
         tx.execute(_LEDGER)
+        tx.execute(_LOCK)
         known = {int(row[0]): str(row[1]) for row in tx.execute("select version, digest from schema_migrations")}
         ours = {migration.version: migration for migration in migrations()}
         _refuse_edited(known, ours)
@@ -62,6 +73,9 @@ def apply_migrations(database: Database) -> list[str]:
                     _apply(tx, migration)
                     applied.append(migration.name)
             tx.execute(query("roles"))
+            tx.execute(query("public_rights"))
+            tx.run("connections_give", {"limits": dumps(dict(connection_limits or {}))})
+            tx.execute(query("connections_limit"))
     return applied
 
 

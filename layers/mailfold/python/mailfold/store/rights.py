@@ -11,6 +11,7 @@ from mailfold.store.reading import read
 
 _GRANT = re.compile(r"^grant (?P<rights>.+?) on (?P<objects>.+?) to (?P<role>\w+);$", re.MULTILINE)
 _RIGHT = re.compile(r"(?P<right>\w+)(?: \((?P<columns>[^)]*)\))?(?:, |$)")
+_MEMBER = re.compile(r"^grant (?P<role>\w+) to (?P<member>\w+) with inherit false, set true;$", re.MULTILINE)
 _LIMIT = re.compile(r"^alter role (?P<role>\w+) set (?P<name>\w+) = '(?P<value>[^']+)';$", re.MULTILINE)
 
 
@@ -24,6 +25,14 @@ class Right:
     object: str
     #: Empty where the right is on the whole object.
     column: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A role that another one takes for a transaction; it cannot log in itself."""
+
+    role: str
+    member: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,18 @@ def _rights_of(grant: re.Match[str]) -> list[Right]:
 
 
 @cache
+def login_roles() -> tuple[str, ...]:
+    """Return every role that a function logs in as."""
+    return tuple(sorted({right.role for right in rights()} - {taken.role for taken in members()}))
+
+
+@cache
+def members() -> tuple[Member, ...]:
+    """Return which roles may be taken, and by which."""
+    return tuple(Member(**found.groupdict()) for found in _MEMBER.finditer(query("roles")))
+
+
+@cache
 def limits() -> tuple[Limit, ...]:
     """Return every limit that roles.sql sets."""
     return tuple(Limit(**found.groupdict()) for found in _LIMIT.finditer(query("roles")))
@@ -65,6 +86,7 @@ def deviations(tx: Transaction) -> list[dict[str, str]]:
         "doctor_roles",
         {
             "rights": dumps([asdict(right) for right in rights()]),
+            "members": dumps([asdict(member) for member in members()]),
             "limits": dumps([asdict(limit) for limit in limits()]),
         },
     )

@@ -135,17 +135,42 @@ create unlogged table announcements (
     changes         jsonb not null
 );
 
+-- Locks that guard no row (docs/decisions/0111). Each is a table of its own, because any role can take any advisory lock.
+
+-- Held by one commit that announces at a time. No role has a right on it: the function announce takes it as the owner.
+create table commit_gate ();
+
+-- The one row is held by the run that publishes. Only publish has a right on it.
+create table publish_turn (
+    only_row boolean primary key default true check (only_row)
+);
+
+insert into publish_turn default values;
+
 -- Runs inside commit. Whoever has the lock draws its numbers, commits and lets go; it never waits for a client.
 create function announce() returns trigger
-language plpgsql security definer set search_path = pg_catalog, public as $$
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
-    perform pg_advisory_xact_lock(7245361904);
-    insert into public.outbox (topic, key, body)
-    select topic, key, body
-    from rows from (jsonb_to_recordset(new.changes) as (topic text, key text, body jsonb))
-        with ordinality as change (topic, key, body, place)
-    order by place;
-    delete from public.announcements where announcement_id = new.announcement_id;
+    if pg_catalog.pg_trigger_depth() operator(pg_catalog.>) 1 then
+        raise exception 'changes are announced by COMMIT: leave the constraint announce deferred' using errcode = '55000';
+    end if;
+    if new.changes operator(pg_catalog.<>) 'null' then
+        -- While constraints are immediate, this row fires at once, one level deeper, and is refused there. What is
+        -- declared WITH HOLD runs after this function, inside commit, for as long as it likes. Both would keep the lock.
+        insert into public.announcements (changes) values ('null');
+        if exists (select from pg_catalog.pg_cursors where is_holdable) then
+            raise exception 'changes are announced by COMMIT: close cursors WITH HOLD first' using errcode = '55000';
+        end if;
+        lock table public.commit_gate in share update exclusive mode;
+        insert into public.outbox (topic, key, body)
+        select change.topic, change.key, change.body
+        from rows from (
+            pg_catalog.jsonb_to_recordset(new.changes)
+                as (topic pg_catalog.text, key pg_catalog.text, body pg_catalog.jsonb)
+        ) with ordinality as change (topic, key, body, place)
+        order by change.place;
+    end if;
+    delete from public.announcements a where a.announcement_id operator(pg_catalog.=) new.announcement_id;
     return null;
 end
 $$;
@@ -243,7 +268,7 @@ values (sha256(cast(gen_random_uuid()::text || gen_random_uuid()::text || clock_
 
 -- What an address is called once its person is erased. Only whoever may run this can tell whether an address was.
 create function erased_form(address text) returns text
-language sql stable security definer set search_path = pg_catalog, public
+language sql stable security definer set search_path = pg_catalog, public, pg_temp
 return (
     select 'erased:' || encode(sha256(k.key || sha256(k.key || convert_to(lower(address), 'UTF8'))), 'hex')
     from public.erasure_key k
@@ -292,7 +317,7 @@ return pg_visible_in_snapshot(
 
 -- erased_form for many addresses at once, in their order: a call of its own for each would take most of the time.
 create function erased_forms(addresses text[]) returns text[]
-language sql stable security definer set search_path = pg_catalog, public
+language sql stable security definer set search_path = pg_catalog, public, pg_temp
 return (
     select array_agg(
         'erased:' || encode(sha256(k.key || sha256(k.key || convert_to(lower(a.address), 'UTF8'))), 'hex')
@@ -303,3 +328,24 @@ return (
 );
 
 revoke all on function erased_forms(text[]) from public;
+
+-- Prune may delete what is published and past its window, and not hold the table: an announcement waits for no client.
+create function prune_outbox(cutoff timestamptz, batch integer) returns bigint
+language sql volatile security definer set search_path = pg_catalog, public, pg_temp
+begin atomic
+    with deleted as (
+        delete from public.outbox
+        where ctid = any (array(
+            select o.ctid
+            from public.outbox o
+            where o.published_at < cutoff
+            limit batch
+            for update skip locked
+        ))
+        returning 1
+    )
+
+    select count(*) from deleted;
+end;
+
+revoke all on function prune_outbox(timestamptz, integer) from public;

@@ -94,6 +94,9 @@ WITHOUT_PERSONS = {
     "api_tokens",
     # Empty but for the moment of a commit.
     "announcements",
+    # Locks.
+    "commit_gate",
+    "publish_turn",
 }
 
 

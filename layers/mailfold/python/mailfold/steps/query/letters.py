@@ -31,7 +31,7 @@ CHOICE: dict[str, Kind] = {
 }
 
 #: Folding again writes what process writes. Readers take this role for that order alone, inside its transaction.
-ROLE = "mailfold_operate"
+ROLE = "mailfold_redrive"
 
 
 def list_letters(asked: Asked) -> Answer:

@@ -2,6 +2,90 @@
 
 -- Functions that run as the owner.
 
+-- Locks that guard no row (docs/decisions/0111). Each is a table of its own, because any role can take any advisory lock.
+
+-- Held by one commit that announces at a time. No role has a right on it: the function announce takes it as the owner.
+create table commit_gate ();
+
+-- The one row is held by the run that publishes. Only publish has a right on it.
+create table publish_turn (
+    only_row boolean primary key default true check (only_row)
+);
+
+insert into publish_turn default values;
+
+-- A commit that is under way holds the old lock: it ends before the new one is used.
+lock table announcements in exclusive mode;
+
+-- Runs inside commit. Whoever has the lock draws its numbers, commits and lets go; it never waits for a client.
+create or replace function announce() returns trigger
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+    if pg_catalog.pg_trigger_depth() operator(pg_catalog.>) 1 then
+        raise exception 'changes are announced by COMMIT: leave the constraint announce deferred' using errcode = '55000';
+    end if;
+    if new.changes operator(pg_catalog.<>) 'null' then
+        -- While constraints are immediate, this row fires at once, one level deeper, and is refused there. What is
+        -- declared WITH HOLD runs after this function, inside commit, for as long as it likes. Both would keep the lock.
+        insert into public.announcements (changes) values ('null');
+        if exists (select from pg_catalog.pg_cursors where is_holdable) then
+            raise exception 'changes are announced by COMMIT: close cursors WITH HOLD first' using errcode = '55000';
+        end if;
+        lock table public.commit_gate in share update exclusive mode;
+        insert into public.outbox (topic, key, body)
+        select change.topic, change.key, change.body
+        from rows from (
+            pg_catalog.jsonb_to_recordset(new.changes)
+                as (topic pg_catalog.text, key pg_catalog.text, body pg_catalog.jsonb)
+        ) with ordinality as change (topic, key, body, place)
+        order by change.place;
+    end if;
+    delete from public.announcements a where a.announcement_id operator(pg_catalog.=) new.announcement_id;
+    return null;
+end
+$$;
+
+alter function erased_form(text) set search_path = pg_catalog, public, pg_temp;
+alter function erased_forms(text[]) set search_path = pg_catalog, public, pg_temp;
+
+-- Prune may delete what is published and past its window, and not hold the table: an announcement waits for no client.
+create function prune_outbox(cutoff timestamptz, batch integer) returns bigint
+language sql volatile security definer set search_path = pg_catalog, public, pg_temp
+begin atomic
+    with deleted as (
+        delete from public.outbox
+        where ctid = any (array(
+            select o.ctid
+            from public.outbox o
+            where o.published_at < cutoff
+            limit batch
+            for update skip locked
+        ))
+        returning 1
+    )
+
+    select count(*) from deleted;
+end;
+
+revoke all on function prune_outbox(timestamptz, integer) from public;
+
+-- Rights that are taken back; roles.sql only gives.
+do $$
+declare
+    taken text;
+begin
+    foreach taken in array array[
+        'delete, update (published_at) on outbox from mailfold_prune',
+        'update on outbox from mailfold_operate',
+        'mailfold_operate from mailfold_query'
+    ] loop
+        if exists (select from pg_roles where rolname = split_part(taken, ' from ', 2)) then
+            execute 'revoke ' || taken;
+        end if;
+    end loop;
+end
+$$;
+
 -- Dead letters that failed an authenticity check.
 alter table dead_letters add column unproven boolean not null default false;
 

@@ -1,7 +1,13 @@
--- doctor_roles: where the roles differ from roles.sql: no such role, a right too few or too many, another limit.
+-- doctor_roles: where the roles differ from roles.sql: no such role, a right too few or too many, a role that may take
+-- another one, another limit.
 with rights as (
     select r.*, to_regclass(r.object) as relation, to_regprocedure(r.object) as function
     from jsonb_to_recordset(cast(:rights as jsonb)) as r (role text, "right" text, object text, "column" text)
+),
+
+members as (
+    select *
+    from jsonb_to_recordset(cast(:members as jsonb)) as m (role text, member text)
 ),
 
 limits as (
@@ -40,11 +46,35 @@ excess as (
             select from rights r
             where r.role = o.role and r."right" = p."right" and r.relation = c.oid and r."column" = ''
         )
+),
+
+-- RDS's own role lets a role log in and gives it no right.
+taken as (
+    select g.rolname as role, o.role as member
+    from pg_auth_members a
+    join pg_roles g on g.oid = a.roleid and g.rolname <> 'rds_iam'
+    join roles o on o.oid = a.member
 )
 
 select jsonb_build_object('problem', 'role', 'role', role) as deviation
 from roles
-where rolcanlogin is not true
+where oid is null or (not rolcanlogin and role not in (select m.role from members m))
+
+union all
+
+select jsonb_build_object('problem', 'login', 'role', role)
+from roles
+where rolcanlogin and role in (select m.role from members m)
+
+union all
+
+select jsonb_build_object('problem', 'member', 'role', member, 'taken', role)
+from (table members except table taken) as lost
+
+union all
+
+select jsonb_build_object('problem', 'excess member', 'role', member, 'taken', role)
+from (table taken except table members) as given
 
 union all
 

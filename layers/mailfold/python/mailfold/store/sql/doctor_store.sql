@@ -9,6 +9,9 @@ select jsonb_build_object(
     ),
     'connections', (select count(*) from pg_stat_activity where backend_type = 'client backend'),
     'most_connections', cast(current_setting('max_connections') as integer),
+    'connection_limits', (
+        select jsonb_object_agg(rolname, rolconnlimit) from pg_roles where rolname ~ '^mailfold_' and rolcanlogin
+    ),
     'dead_letters', (select count(*) from dead_letters),
     'outbox_waiting', (select count(*) from outbox where published_at is null),
     'outbox_seconds', (

@@ -1,3 +1,3 @@
 -- publish_alone: tell whether this transaction may publish; of two at once, one may.
 -- A statement of its own: what it would read in the same one could be older than what the other run has committed.
-select pg_try_advisory_xact_lock(7245361903)
+select count(*) = 1 from (select only_row from publish_turn for update skip locked) as turn

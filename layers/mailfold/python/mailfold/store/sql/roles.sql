@@ -1,24 +1,29 @@
--- roles: one login per function, each with no more than its step needs; safe to run again.
+-- roles: one login per function, each with no more than its step needs, and a role that query takes; safe to run again.
 do $$
 declare
     role_name text;
 begin
     foreach role_name in array array[
         'mailfold_process', 'mailfold_prune', 'mailfold_sweep', 'mailfold_publish', 'mailfold_watch', 'mailfold_operate',
-        'mailfold_query'
+        'mailfold_query', 'mailfold_redrive'
     ] loop
         if not exists (select from pg_roles where rolname = role_name) then
             begin
-                execute format('create role %I login', role_name);
+                execute format('create role %I nologin', role_name);
             exception when duplicate_object or unique_violation then
                 null; -- another database of the same server was migrated at the same moment
             end;
         end if;
+        execute format('grant usage on schema public to %I', role_name);
+        if role_name = 'mailfold_redrive' then
+            alter role mailfold_redrive nologin;
+            continue;
+        end if;
+        execute format('alter role %I login', role_name);
         -- RDS lets a role log in with an IAM token once it has this one; elsewhere it does not exist.
         if exists (select from pg_roles where rolname = 'rds_iam') then
             execute format('grant rds_iam to %I', role_name);
         end if;
-        execute format('grant usage on schema public to %I', role_name);
     end loop;
 end
 $$;
@@ -28,18 +33,20 @@ grant select, insert, update on email_events, message_status, suppressions, webh
 -- Into the outbox nobody writes but the trigger of announcements, which numbers changes in the order of commits.
 grant insert on announcements to mailfold_process;
 
-grant select, delete on email_events, message_status, webhook_inbox, dead_letters, outbox to mailfold_prune;
+grant select, delete on email_events, message_status, webhook_inbox, dead_letters to mailfold_prune;
+grant select on outbox to mailfold_prune;
+grant execute on function prune_outbox(timestamptz, integer) to mailfold_prune;
 grant select, insert, update on daily_totals to mailfold_prune;
 -- SELECT ... FOR UPDATE asks for the right to update some column: the one that says whether a row may be deleted.
 grant update (received_at) on message_status to mailfold_prune;
 grant update (created_at) on webhook_inbox, dead_letters to mailfold_prune;
-grant update (published_at) on outbox to mailfold_prune;
 
 grant select on email_events to mailfold_sweep;
 grant select, insert, update on suppressions to mailfold_sweep;
 grant insert on announcements to mailfold_sweep;
 
 grant select, update (published_at) on outbox to mailfold_publish;
+grant select, update (only_row) on publish_turn to mailfold_publish;
 
 -- No column that could name a recipient.
 grant select (source, type, bounce_class, received_at) on email_events to mailfold_watch;
@@ -49,7 +56,8 @@ grant select (kind, created_at, unproven) on dead_letters to mailfold_watch;
 grant select on status_ranks, current_status, suppressed, daily_totals, schema_migrations, webhook_inbox to mailfold_operate;
 grant select, insert, update, delete on email_events, message_status, suppressions, dead_letters to mailfold_operate;
 grant select, insert, update on webhook_inbox to mailfold_operate;
-grant select, update on outbox to mailfold_operate;
+-- Column by column: who may update a whole table may lock it, and with it every commit that announces.
+grant select, update (key, body, published_at) on outbox to mailfold_operate;
 grant insert on announcements to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
@@ -67,10 +75,25 @@ grant select (outbox_id, created_at, published_at) on outbox to mailfold_query;
 -- How many payloads were counted and not kept, and not what.
 grant select (claim_key, not_kept) on webhook_inbox to mailfold_query;
 grant update (last_used_at) on api_tokens to mailfold_query;
--- Folding dead letters again is an order of a person: query takes operate's role for it, and for nothing else.
-grant mailfold_operate to mailfold_query with inherit false, set true;
 grant execute on function erased_form(text) to mailfold_query;
 grant execute on function erased_forms(text[]) to mailfold_query;
+
+-- What it takes to fold dead letters again over HTTP: query takes this role for the transaction of a redrive. Updates
+-- are given column by column: who may update a whole table may also lock it.
+grant select, insert on email_events, message_status, suppressions, webhook_inbox, dead_letters to mailfold_redrive;
+grant update (fingerprint, source, provider, kind, type, bounce_class, effect, scope) on email_events to mailfold_redrive;
+grant update (message_id, recipient, occurred_at, received_at, reason) on email_events to mailfold_redrive;
+grant update (machine, payload, blames_message) on email_events to mailfold_redrive;
+grant update (first_at, last_at, received_at) on message_status to mailfold_redrive;
+grant update (first_stop_at, first_stop_event_id, first_stop) on suppressions to mailfold_redrive;
+grant update (last_stop_at, last_stop_event_id, last_stop) on suppressions to mailfold_redrive;
+grant update (last_lift_at, last_lift_event_id, last_lift) on suppressions to mailfold_redrive;
+grant update (result, completed_at, not_kept) on webhook_inbox to mailfold_redrive;
+grant delete, update (reason) on dead_letters to mailfold_redrive;
+grant select (version, applied_at) on schema_migrations to mailfold_redrive;
+grant insert on announcements, audit_log to mailfold_redrive;
+grant execute on function erased_form(text) to mailfold_redrive;
+grant mailfold_redrive to mailfold_query with inherit false, set true;
 
 -- A frozen Lambda environment must not hold locks, and a statement must end before its function does.
 alter role mailfold_process set statement_timeout = '20s';
@@ -95,3 +118,13 @@ alter role mailfold_watch set idle_in_transaction_session_timeout = '30s';
 alter role mailfold_query set statement_timeout = '5s';
 alter role mailfold_query set lock_timeout = '2s';
 alter role mailfold_query set idle_in_transaction_session_timeout = '10s';
+
+-- A frozen Lambda environment keeps its connection, and others may need it: one that is idle ends, and the next
+-- transaction of its function opens another.
+alter role mailfold_process set idle_session_timeout = '300s';
+alter role mailfold_prune set idle_session_timeout = '60s';
+alter role mailfold_sweep set idle_session_timeout = '60s';
+alter role mailfold_publish set idle_session_timeout = '120s';
+alter role mailfold_watch set idle_session_timeout = '60s';
+alter role mailfold_operate set idle_session_timeout = '60s';
+alter role mailfold_query set idle_session_timeout = '60s';
