@@ -7,9 +7,12 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
+# What `make test` consists of, the longest first, and as many at once as there are processors.
+PARTS := e2e lint contracts types integration property infra unit browser
+JOBS ?= $(shell nproc)
 SETUPS := setup-cli setup-run setup-test setup-bench
 
-.PHONY: help setup $(SETUPS) run demo test pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
+.PHONY: help setup $(SETUPS) run demo test parts pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,36 +29,48 @@ run: setup-run ## run the whole pipeline on this machine (RESET=1 starts anew)
 demo: setup-run ## send signed, duplicated, shuffled and forged traffic to the running stack, then audit it
 	@$(PY) -m local.demo $(DEMO)
 
-test: lint types contracts unit integration property infra e2e browser ## everything CI runs
+test: setup-test ## everything CI runs, each part's output in one piece (JOBS=1 for one part at a time)
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target --keep-going parts
+
+parts: $(PARTS)
 
 pr: test ## what a pull request must pass
 
 lint: setup-test ## ruff: format and rules
+	@echo "== $@"
 	@.venv/bin/ruff format --check --quiet . || { echo "run: .venv/bin/ruff format ."; exit 1; }
 	@.venv/bin/ruff check --quiet .
 
 types: setup-test ## mypy, strict
+	@echo "== $@"
 	@.venv/bin/mypy
 
 contracts: setup-test ## imports go one way
+	@echo "== $@"
 	@PYTHONPATH=$(PACKAGE):. .venv/bin/lint-imports --no-logo
 
 unit: setup-test ## no network, no database
+	@echo "== $@"
 	@$(PY) -m pytest tests/unit
 
 integration: setup-test ## on a real Postgres
+	@echo "== $@"
 	@$(PY) -m pytest tests/integration
 
 property: setup-test ## random histories, flawed processors, killed workers: the short form
+	@echo "== $@"
 	@$(PY) -m pytest tests/property tests/chaos
 
 infra: setup-test ## template assertions, cfn-lint, cdk-nag
+	@echo "== $@"
 	@$(PY) -m pytest tests/infra
 
 e2e: setup-test ## the deployed template on the local stack
+	@echo "== $@"
 	@$(PY) -m pytest tests/e2e
 
 browser: setup-test ## the console in a real browser; pictures in tests/browser/artefacts
+	@echo "== $@"
 	@$(PY) -m pytest tests/browser
 
 picture: browser ## the same, and the README's picture anew
