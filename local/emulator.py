@@ -40,7 +40,7 @@ class Emulator:
         require_free(self._port, PORT_VARIABLE)
         python = ROOT / ".venv-stack/bin/python"
         if not python.exists():
-            raise LocalError(f"{python} is missing: run `make setup`.")
+            raise LocalError(f"{python} is missing: run `make setup-run`.")
         with self._log.open("ab") as log:
             # Nothing of it is worth saving, and a kill cannot be put off: its functions end with their input.
             self._process = leashed(

@@ -1,18 +1,26 @@
 """Ports on the loopback interface."""
 
 import errno
+import random
 import socket
 
 from local.errors import LocalError
 
 LOOPBACK = "127.0.0.1"
+#: Below the ports that Linux gives to outgoing connections (net.ipv4.ip_local_port_range), any of which could take the
+#: port between the moment it is found and the moment a server listens on it.
+CHOICE = range(10_000, 32_768)
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
+    """Return a port that nothing listens on at this moment."""
+    while True:
+        port = random.choice(CHOICE)  # noqa: S311 - two programs that ask at the same time must not get the same one
+        with socket.socket() as probe:
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                continue
         return port
 
 

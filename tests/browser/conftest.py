@@ -8,11 +8,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from local.browser import FLAGS, ensure_browser
 from local.postgres import PostgresServer
-from mailfold.store.connection import Database
-from mailfold.store.migrate import apply_migrations
 from tests.browser.office import Office
 from tests.browser.scenes import fill
 from tests.browser.watching import Watched
+from tests.support.databases import Databases
 
 ARTEFACTS = Path(__file__).parent / "artefacts"
 LOUD = "NO BROWSER: the console is NOT tested. Install chromium, or name one in MAILFOLD_CHROMIUM."
@@ -38,32 +37,22 @@ def patches() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="session")
-def migrated(postgres_server: PostgresServer) -> str:
-    """The name of a migrated database that others are copied from."""
-    admin = Database(postgres_server.url())
-    admin.execute("create database console_migrated")
-    admin.close()
-    database = Database(postgres_server.url("console_migrated"))
-    apply_migrations(database)
-    database.close()
-    return "console_migrated"
-
-
-@pytest.fixture(scope="session")
-def filled(postgres_server: PostgresServer, migrated: str, patches: pytest.MonkeyPatch) -> Iterator[Office]:
+def filled(postgres_server: PostgresServer, databases: Databases, patches: pytest.MonkeyPatch) -> Iterator[Office]:
     """A day of mail; nobody changes it."""
-    office = Office(postgres_server, "console_filled", patches, template=migrated)
-    fill(office)
-    yield office
-    office.close()
+    with databases.migrated() as name:
+        office = Office(postgres_server, name, patches)
+        fill(office)
+        yield office
+        office.close()
 
 
 @pytest.fixture
-def office(postgres_server: PostgresServer, migrated: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+def office(postgres_server: PostgresServer, databases: Databases, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     """An empty database of one test's own."""
-    office = Office(postgres_server, "console_own", monkeypatch, template=migrated)
-    yield office
-    office.close()
+    with databases.migrated() as name:
+        office = Office(postgres_server, name, monkeypatch)
+        yield office
+        office.close()
 
 
 @pytest.fixture

@@ -32,11 +32,8 @@ SOURCES = {
 class Office:
     """What a browser test works with."""
 
-    def __init__(self, server: PostgresServer, name: str, monkeypatch: pytest.MonkeyPatch, *, template: str) -> None:
+    def __init__(self, server: PostgresServer, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self._server, self._name = server, name
-        admin = Database(server.url())
-        admin.execute(f"create database {name} template {template}")
-        admin.close()
         self.owner = Database(server.url(name))
         sources = json.dumps({name: {"provider": provider} for name, provider in SOURCES.items()})
         common = {"SOURCES": sources, "TOPICS": "{}", "PUBLISH": "true", "SOFT_LIMIT": "5", "RETENTION": "{}"}
@@ -79,6 +76,3 @@ class Office:
         for module in (self._process, self._query, self._sweep):
             module.database.close()
         self.owner.close()
-        admin = Database(self._server.url())
-        admin.execute(f"drop database {self._name} with (force)")
-        admin.close()

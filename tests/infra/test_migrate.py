@@ -53,7 +53,8 @@ def test_nothing_uses_the_database_before_it_has_run(stack: Synthesised) -> None
 
 
 def test_a_new_migration_runs_it_again(stack: Synthesised, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "layers/mailfold", tmp_path / "layers/mailfold")
+    junk = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "layers/mailfold", tmp_path / "layers/mailfold", ignore=junk)
     monkeypatch.setattr(layers, "ROOT", tmp_path)
     same = synthesise(tmp_path / "same")
     (tmp_path / "layers/mailfold/python/mailfold/store/migrations/9999_next.sql").write_text("select 1;\n")

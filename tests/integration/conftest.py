@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
@@ -11,29 +10,14 @@ from local.postgres import PostgresServer
 from mailfold.queue import Record
 from mailfold.steps.process import Bench, Outcome, process
 from mailfold.store.connection import Database
-from mailfold.store.migrate import apply_migrations
 from mailfold.store.queries import query
 from mailfold.telemetry import Telemetry
-from tests.support.databases import WatchedDatabase
+from tests.support.databases import Databases, WatchedDatabase
 from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
 from tests.support.press import PressRoom
 from tests.support.reader import Reader, make_reader
 from tests.support.records import SOURCES, TOPICS
-
-NUMBERS = count(1)
-
-
-@pytest.fixture(scope="session")
-def template_database(postgres_server: PostgresServer) -> str:
-    """The name of a migrated database that others are copied from."""
-    admin = Database(postgres_server.url())
-    admin.execute("create database migrated")
-    migrated = Database(postgres_server.url("migrated"))
-    apply_migrations(migrated)
-    migrated.close()
-    admin.close()
-    return "migrated"
 
 
 class Store:
@@ -59,18 +43,14 @@ class Store:
 
 
 @pytest.fixture
-def store(postgres_server: PostgresServer, template_database: str) -> Iterator[Store]:
+def store(postgres_server: PostgresServer, databases: Databases) -> Iterator[Store]:
     """A fresh, migrated database."""
-    admin = Database(postgres_server.url())
-    name = f"store_{next(NUMBERS)}"
-    admin.execute(f"create database {name} template {template_database}")
-    store = Store(postgres_server, name)
-    # A copy of a database does not copy what may be done in it.
-    store.rows(query("public_rights"))
-    yield store
-    store.owner.close()
-    admin.execute(f"drop database {name} with (force)")
-    admin.close()
+    with databases.migrated() as name:
+        store = Store(postgres_server, name)
+        # A copy of a database does not copy what may be done in it.
+        store.rows(query("public_rights"))
+        yield store
+        store.owner.close()
 
 
 @pytest.fixture

@@ -54,17 +54,15 @@ def processes_of(server: PostgresServer) -> list[int]:
     return [server.pid, *map(int, children)]
 
 
-def test_it_listens_on_loopback_with_the_promised_settings(postgres_server: PostgresServer) -> None:
-    with connect(postgres_server) as connection:
+def test_it_listens_on_loopback_with_the_promised_settings(tmp_path: Path) -> None:
+    with PostgresServer(tmp_path / "postgres") as server, connect(server) as connection:
         wanted = "listen_addresses", "unix_socket_directories", "fsync", "synchronous_commit", "server_encoding"
         shown = [connection.run(f"show {name}")[0][0] for name in wanted]
         collation = connection.run("select datcollate from pg_database where datname = 'postgres'")[0][0]
 
     assert shown == ["127.0.0.1", "", "on", "on", "UTF8"]
     assert collation == "C"
-    assert postgres_server.url("mailfold", "reader").endswith(
-        f"reader@127.0.0.1:{postgres_server.port}/mailfold?sslmode=disable"
-    )
+    assert server.url("mailfold", "reader").endswith(f"reader@127.0.0.1:{server.port}/mailfold?sslmode=disable")
 
 
 def test_committed_rows_survive_kill_9_and_a_restart_elsewhere(tmp_path: Path) -> None:

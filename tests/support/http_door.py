@@ -68,7 +68,7 @@ def served(handler: Callable[[Any, Any], dict[str, Any]], *, prefix: str = "") -
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
     server.daemon_threads = True
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}{prefix}"

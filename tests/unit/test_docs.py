@@ -138,7 +138,7 @@ def test_each_dependency_has_its_reason() -> None:
     }
     needed = {
         match.group()
-        for folder in (".", "layers/dependencies", "local", "tests/tools")
+        for folder in (".", "layers/dependencies", "cli", "infra", "local", "tests/tools", "bench")
         for line in (ROOT / folder / "requirements.in").read_text().splitlines()
         if (match := re.match(r"[\w-]+", line))
     }
