@@ -40,7 +40,7 @@ class Library:
         self._token = new_token()
         self.owner.execute(
             "insert into api_tokens (name, token_hash, scopes, created_at, last_used_at) "  # noqa: S608
-            f"values ('bench', '{token_hash(self._token)}', array['read'], now(), now())"
+            f"values ('bench', '{token_hash(self._token)}', array['read', 'raw'], now(), now())"
         )
         environment = {"SOURCES": SOURCES, "TOPICS": "{}", "PUBLISH": "false", "SOFT_LIMIT": "5", "RETENTION": "{}"}
         self.function = Function("query", {**environment, "DATABASE_URL": lab.url(self.name, "mailfold_query")})

@@ -28,6 +28,9 @@ def add_parsers(commands: Any) -> None:
     status = commands.add_parser("status", help="what happened to a message")
     status.add_argument("message", metavar="MESSAGE", help="the message id")
     status.add_argument("--raw", action="store_true", help="with the provider's own words (in --json)")
+    status.add_argument(
+        "--event", metavar="ID", help="only the event of this id, where all raws together are too large"
+    )
     status.set_defaults(run=show_status)
     recipient = commands.add_parser("recipient", help="what is known of an address, and whether it may be mailed")
     recipient.add_argument("address", metavar="ADDRESS")
@@ -39,7 +42,8 @@ def add_parsers(commands: Any) -> None:
 
 def show_status(arguments: argparse.Namespace, place: Place) -> int:
     """Show the status of a message for each recipient, and its timeline."""
-    found = place.order("message.show", message_id=arguments.message, raw=arguments.raw)
+    one = {"event": arguments.event} if arguments.event else {}
+    found = place.order("message.show", message_id=arguments.message, raw=arguments.raw, **one)
     if arguments.json:
         print(as_json(found))
         return DONE

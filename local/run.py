@@ -102,7 +102,7 @@ class Runner:
 
     def _token(self, operate: str) -> str:
         """Have a token made for whoever sits here, in place of the one of the last run."""
-        arguments = {"name": TOKEN_NAME, "scope": "operate", "replace": True}
+        arguments = {"name": TOKEN_NAME, "scope": ["raw", "operate"], "replace": True}
         order = {"command": "tokens.add", "arguments": arguments, "by": "local"}
         answer = json.loads(self._invoke(operate, order))
         if not answer["ok"]:

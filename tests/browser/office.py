@@ -42,7 +42,7 @@ class Office:
         self._sweep = self._load("sweep", monkeypatch, common)
         self._query.keeper.asked.burst = self._query.keeper.failed.burst = 1_000_000
         self.reader = Reader(module=self._query, owner=self.owner)
-        self.reader.token = self.reader.make_token("ann", "read", "operate")
+        self.reader.token = self.reader.make_token("ann", "raw", "operate")
         self._serving = served(self._query.handler, prefix=PREFIX)
         self.url = self._serving.__enter__()
         self.origin = self.url.removesuffix(PREFIX)

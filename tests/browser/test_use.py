@@ -105,6 +105,40 @@ def test_an_unknown_token_leads_back_to_the_sign_in(office: Office, page: Page) 
     expect(page.locator(".dialog-problem")).to_contain_text("not known")
 
 
+def test_a_token_that_may_look_at_nothing_is_told_which_scope_is_missing(office: Office, page: Page) -> None:
+    page.goto(f"{office.url}/console")
+    page.get_by_label("Token").fill(office.reader.make_token("checkout", "check"))
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".dialog-problem")).to_contain_text("lacks the scope read")
+    expect(page.locator(".dialog-problem")).to_contain_text("bin/mailfold tokens add NAME --scope read")
+    assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_raw_payloads_are_shown_to_who_may_see_them(office: Office, page: Page, watched: Watched) -> None:
+    office.receive("main", [{**delivered(1), "note": "the payload"}])
+    page.goto(office.console() + "&page")
+    page.goto(f"{office.url}/console#message/m1")
+    page.get_by_text("Raw").click()
+
+    expect(page.get_by_label("Raw")).to_contain_text("the payload")
+
+
+def test_who_may_not_see_raw_payloads_is_told_so(office: Office, page: Page) -> None:
+    office.receive("main", [{**delivered(1), "note": "the payload"}, {"type": "nonsense"}])
+    page.goto(office.console(office.reader.make_token("bob", "read")))
+    page.wait_for_selector(".tile")
+    page.goto(f"{office.url}/console#message/m1")
+    page.get_by_text("Raw", exact=True).click()
+    expect(page.locator("details.fold")).to_contain_text("lacks the scope raw")
+    page.get_by_role("link", name="Dead letters", exact=True).click()
+    page.locator("table.letters tbody tr a").first.click()
+    page.get_by_text("Raw", exact=True).last.click()
+
+    expect(page.locator("details.fold")).to_contain_text("lacks the scope raw")
+    assert "the payload" not in page.content()
+
+
 def test_a_lifted_address_leaves_the_list(office: Office, page: Page, watched: Watched) -> None:
     office.receive("main", [bounced(1), bounced(2)])
     page.goto(office.console())
@@ -124,7 +158,7 @@ def test_whoever_may_only_read_is_told_so(office: Office, page: Page) -> None:
     page.get_by_role("button", name="Lift user1@example.com").click()
     page.get_by_role("dialog").get_by_role("button", name="Lift").click()
 
-    expect(page.get_by_role("dialog")).to_contain_text("may only read")
+    expect(page.get_by_role("dialog")).to_contain_text("lacks the scope operate")
     assert office.owner.execute("select manual_effect from suppressions") == [[None]]
 
 

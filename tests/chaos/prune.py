@@ -82,7 +82,7 @@ def totals_of(numbers: range, now: datetime) -> Totals:
 def totals(owner: Database, now: datetime) -> Totals:
     """Return what is stored and what is frozen, added up."""
     with owner.transaction() as tx:
-        rows = read(tx, "read_totals", {"days": 3650, "now": now.isoformat()})
+        rows = read(tx, "read_totals", {"days": 3650, "now": now.isoformat(), "sources": "null"})
     return Counter({(row["day"], row["source"], row["type"], row["bounce_class"]): row["events"] for row in rows})
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,47 @@ def test_a_person_is_erased_and_the_proof_is_printed(store: Store, workshop: Wor
 
 def test_what_the_stack_declines_is_told(run: Run) -> None:
     assert run("suppressions", "lift", ANN, "--reason", "r", "--yes")[0] == DECLINED
+
+
+class TestTokens:
+    """mailfold tokens."""
+
+    def test_a_token_of_a_sending_service_is_narrow_and_ends(self, run: Run, store: Store) -> None:
+        code, words = run("tokens", "add", "checkout", "--scope", "check", "--source", "main", "--days", "30")
+        _, listed = run("tokens")
+
+        assert code == 0
+        assert words.strip().startswith("mf_")
+        assert store.rows("select scopes, sources, expires_at - created_at from api_tokens") == [
+            [["check"], ["main"], timedelta(days=30)]
+        ]
+        [_, row] = listed.strip().splitlines()
+        assert row.split()[:3] == ["checkout", "check", "main"]
+
+    def test_without_options_it_is_as_narrow_and_good_for_ninety_days(self, run: Run, store: Store) -> None:
+        run("tokens", "add", "checkout")
+
+        assert store.rows("select scopes, sources, expires_at - created_at from api_tokens") == [
+            [["check"], None, timedelta(days=90)]
+        ]
+
+    def test_a_token_may_have_several_scopes_and_no_end(self, run: Run, store: Store) -> None:
+        run("tokens", "add", "ann", "--scope", "operate", "--scope", "raw", "--no-expiry")
+        _, listed = run("tokens")
+
+        assert store.rows("select scopes, expires_at from api_tokens") == [[["raw", "operate"], None]]
+        assert "raw, operate" in listed
+        assert "never" in listed
+        assert " all " in listed
+
+    @pytest.mark.parametrize(
+        "options",
+        [("--scope", "everything"), ("--days", "3", "--no-expiry"), ("--days", "soon")],
+        ids=str,
+    )
+    def test_a_mistake_is_told_before_anything_is_made(self, run: Run, store: Store, options: tuple[str, ...]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            run("tokens", "add", "ann", *options)
+
+        assert ended.value.code == 2
+        assert store.rows("select * from api_tokens") == []

@@ -1,6 +1,7 @@
 """operate: orders of a person, through the real handler and under its own role."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -21,6 +22,21 @@ def test_a_message_is_shown_with_its_status_and_its_timeline(workshop: Workshop,
     assert [row["type"] for row in shown["recipients"]] == ["bounced"]
     assert [event["type"] for event in shown["events"]] == ["bounced", "delivered"]
     assert shown["events"][1]["raw"] == late
+
+
+def test_one_event_of_a_message_is_shown_alone(workshop: Workshop, order: Order) -> None:
+    workshop.process(record(envelope(raw("e1"), raw("e2", "open"))))
+
+    [event] = order("message.show", message_id="m1", event="sesmetric:e2", raw=True)["events"]
+    unknown = order("message.show", message_id="m1", event="sesmetric:e3", declined=True)
+
+    assert (event["event_id"], event["raw"]["id"]) == ("sesmetric:e2", "e2")
+    assert unknown["error"] == "this message has no stored event of this id"
+
+
+@pytest.mark.parametrize("until", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "infinity", "", 1])
+def test_a_time_that_python_cannot_hold_is_declined(order: Order, until: Any) -> None:
+    order("dead-letters.redrive", all=True, until=until, declined=True)
 
 
 def test_the_raw_stays_where_it_is_unless_it_is_asked_for(workshop: Workshop, order: Order) -> None:
@@ -90,7 +106,8 @@ class TestTokens:
 
         [listed] = order("tokens.list")["tokens"]
 
-        assert made["scopes"] == listed["scopes"] == ["read", "operate"]
+        assert made["scopes"] == listed["scopes"] == ["operate"]
+        assert made["sources"] is listed["sources"] is None
         assert listed["expires_at"] is not None
         assert "token_hash" not in listed
         assert store.value("select token_hash from api_tokens") == token_hash(made["token"])
@@ -110,9 +127,54 @@ class TestTokens:
         assert len({made["token"] for made in (first, second, third)}) == 3
         assert [token["revoked_at"] for token in order("tokens.list")["tokens"]] == [None]
 
+    def test_a_token_is_narrow_and_ends_unless_more_is_asked_for(self, order: Order) -> None:
+        now = datetime.now(UTC)
+        usual = order("tokens.add", name="checkout")
+        wide = order("tokens.add", name="audit", scope=["raw", "check"], source=["ses", "main"], no_expiry=True)
+
+        listed = {token["name"]: token for token in order("tokens.list")["tokens"]}
+
+        assert (usual["scopes"], usual["sources"]) == (["check"], None)
+        assert 89 < (datetime.fromisoformat(listed["checkout"]["expires_at"]) - now).days + 1 <= 91
+        assert (wide["scopes"], wide["sources"], wide["expires_at"]) == (["check", "raw"], ["main", "ses"], None)
+        assert {name: listed["audit"][name] for name in ("scopes", "sources", "expires_at")} == {
+            "scopes": ["check", "raw"],
+            "sources": ["main", "ses"],
+            "expires_at": None,
+        }
+
+    def test_a_token_that_is_replaced_keeps_nothing_of_the_old_one(self, order: Order) -> None:
+        order("tokens.add", name="audit", scope="raw", source="main", no_expiry=True)
+        order("tokens.add", name="audit", replace=True)
+
+        [listed] = order("tokens.list")["tokens"]
+
+        assert (listed["scopes"], listed["sources"]) == (["check"], None)
+        assert listed["expires_at"] is not None
+
     @pytest.mark.parametrize(
         "arguments",
-        [{}, {"name": "Ann"}, {"name": "a b"}, {"name": "a", "scope": "all"}, {"name": "a", "days": -1}],
+        [
+            {},
+            {"name": "Ann"},
+            {"name": "a b"},
+            {"name": "a", "scope": "all"},
+            {"name": "a", "scope": ["check", "all"]},
+            {"name": "a", "scope": [1]},
+            {"name": "a", "scope": {}},
+            {"name": "a", "scope": []},
+            {"name": "a", "source": []},
+            {"name": "a", "source": ""},
+            {"name": "a", "source": {"main": True}},
+            {"name": "a", "days": -1},
+            {"name": "a", "days": 0},
+            {"name": "a", "days": 3_651},
+            {"name": "a", "days": 10, "no_expiry": True},
+            {"name": "a", "source": "nowhere"},
+            {"name": "a", "source": ["main", "nowhere"]},
+            {"name": "a", "scope": "operate", "source": "main"},
+        ],
+        ids=str,
     )
     def test_a_mistake_makes_no_token(self, order: Order, arguments: dict[str, Any]) -> None:
         order("tokens.add", declined=True, **arguments)

@@ -102,10 +102,17 @@ def asked(library: Reader) -> list[tuple[str, str, dict[str, str], Any]]:
     ]
 
 
-def test_every_look_up_and_every_page_goes_by_an_index(library: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bound", [False, True], ids=["every source", "bound"])
+def test_every_look_up_and_every_page_goes_by_an_index(
+    library: Reader, monkeypatch: pytest.MonkeyPatch, bound: bool
+) -> None:
     ran: list[tuple[str, dict[str, Parameter]]] = []
     run = library.module.database.run
     questions = asked(library)
+    if bound:
+        # What asks for another source is refused, and plans nothing.
+        library.token = library.make_token("bound", "raw", sources=("rare", "sendgrid"))
+        questions = [question for question in questions if question[2].get("source") != "nobody"]
 
     def watched(name: str, parameters: dict[str, Parameter]) -> Any:
         ran.append((name, dict(parameters)))
@@ -134,12 +141,14 @@ def test_every_look_up_and_every_page_goes_by_an_index(library: Reader, monkeypa
     assert scans == {}
 
 
-def test_the_counts_of_a_day_come_from_the_index_alone(library: Reader) -> None:
+@pytest.mark.parametrize("sources", ["null", '["rare"]'])
+def test_the_counts_of_a_day_come_from_the_index_alone(library: Reader, sources: str) -> None:
     parameters: dict[str, Parameter] = {
         "since": f"{DAY}T00:00:00Z",
         "until": f"{DAY}T12:00:00Z",
         "step": "1 hour",
         "source": "",
+        "sources": sources,
     }
 
     assert "Index Only Scan using email_events_received_at" in plan(

@@ -74,13 +74,21 @@ class Reader:
         )
         return reply_of(answer)
 
-    def make_token(self, name: str, *scopes: str, expires: str = "null", revoked: str = "null") -> str:
+    def make_token(
+        self,
+        name: str,
+        *scopes: str,
+        sources: tuple[str, ...] | None = None,
+        expires: str = "null",
+        revoked: str = "null",
+    ) -> str:
         """Store a token and return it."""
         token = new_token()
         listed = ", ".join(f"'{scope}'" for scope in scopes)
+        bound = "null" if sources is None else "'{" + ",".join(sources) + "}'"
         self.owner.execute(
-            f"insert into api_tokens (name, token_hash, scopes, created_at, expires_at, revoked_at) "
-            f"values ('{name}', '{token_hash(token)}', array[{listed}]::text[], now(), {expires}, {revoked})"
+            f"insert into api_tokens (name, token_hash, scopes, sources, created_at, expires_at, revoked_at) "
+            f"values ('{name}', '{token_hash(token)}', array[{listed}]::text[], {bound}, now(), {expires}, {revoked})"
         )
         self.tokens[name] = token
         return token
@@ -102,7 +110,7 @@ def make_reader(monkeypatch: pytest.MonkeyPatch, *, url: str, owner: Database) -
     reader = Reader(module=load_handler("query", monkeypatch, environment), owner=owner)
     # Tests ask faster than people do; what the limits are worth has a test of its own.
     reader.module.keeper.asked.burst = reader.module.keeper.failed.burst = 1_000_000
-    reader.token = reader.make_token("ann", "read", "operate")
+    reader.token = reader.make_token("ann", "raw", "operate")
     return reader
 
 

@@ -58,12 +58,17 @@ export function address(path, query = {}) {
   return new URL(path + (string && `?${string}`), document.baseURI).href;
 }
 
+// Says which scope is missing and how a token gets it; a token may have several.
+function lacking(sentence) {
+  const scope = /lacks the scope (\w+)/.exec(sentence)?.[1];
+  const words = `${sentence[0].toUpperCase()}${sentence.slice(1)}.`;
+  return scope ? `${words} Make one that has it: bin/mailfold tokens add NAME --scope ${scope}` : words;
+}
+
 function explain(response, answer) {
   const sentence = typeof answer?.error === "string" ? answer.error : `The API answered ${response.status}.`;
   if (response.status === 401) return "This token is not known, or no longer good.";
-  if (response.status === 403) {
-    return "This token may only read. Changes need one with the scope operate: bin/mailfold tokens add NAME --scope operate";
-  }
+  if (response.status === 403) return lacking(sentence);
   if (response.status === 429) return "Asked too often; the page waits and asks again.";
   return sentence;
 }

@@ -53,7 +53,7 @@ export function open(main, route, again) {
 const path = (id) => `v1/messages/${encodeURIComponent(id)}`;
 
 function byEvent(message) {
-  return new Map(message.recipients.flatMap(({ timeline }) => timeline.map((event) => [event.event_id, event.raw])));
+  return new Map(message.recipients.flatMap(({ timeline }) => timeline.map((event) => [event.event_id, event.raw ?? event.raw_left_out])));
 }
 
 async function lookUp(recipients, signal) {

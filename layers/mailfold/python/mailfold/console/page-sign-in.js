@@ -41,7 +41,7 @@ export function open(main, done) {
       el(
         "pre",
         { tabindex: "0" },
-        "bin/mailfold tokens add NAME --scope read\nbin/mailfold tokens add NAME --scope operate",
+        "bin/mailfold tokens add NAME --scope read\nbin/mailfold tokens add NAME --scope raw --scope operate",
       ),
       el("p", { class: "faint" }, "It is kept in this tab only, and forgotten when the tab is closed."),
     ),

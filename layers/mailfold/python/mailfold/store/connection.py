@@ -81,6 +81,11 @@ class Database:
         self._connection: Any = None
         self._prepared: dict[str, Any] = {}
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection already."""
+        return self._connection is not None
+
     def sibling(self) -> "Database":
         """Return another way to the same database, with a connection of its own."""
         return Database(self._url, patience_s=self._patience_s)

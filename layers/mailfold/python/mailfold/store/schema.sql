@@ -297,7 +297,9 @@ create table api_tokens (
     expires_at   timestamptz,
     revoked_at   timestamptz,
     -- To the hour.
-    last_used_at timestamptz
+    last_used_at timestamptz,
+    -- What the token may see; null for what every source said.
+    sources      text[]
 );
 
 -- Whether a row was already there for whoever took the snapshot. Row versions carry half of a transaction number; the
@@ -349,3 +351,29 @@ begin atomic
 end;
 
 revoke all on function prune_outbox(timestamptz, integer) from public;
+
+-- Whether a token that is bound to sources may see what a source said; null in JSON is a token that is not bound.
+create function may_see(sources jsonb, source text) returns boolean
+language sql immutable parallel safe
+return sources = 'null' or sources ? source;
+
+-- The status of a message for a recipient as the sources of a token tell it; current_status is what all of them tell.
+create function status_told(sources jsonb, told_message text, told_recipient text)
+returns table (type text, bounce_class text, first_at timestamptz, last_at timestamptz)
+language sql stable parallel safe
+begin atomic
+    select c.type, c.bounce_class, c.first_at, c.last_at
+    from current_status c
+    where sources = 'null' and c.message_id = told_message and c.recipient = told_recipient
+    union all
+    (
+        select e.type, e.bounce_class, min(e.occurred_at), max(e.occurred_at)
+        from email_events e
+        join status_ranks r on r.type = e.type and r.bounce_class = coalesce(e.bounce_class, '')
+        where sources <> 'null' and sources ? e.source
+            and e.message_id = told_message and e.recipient = told_recipient
+        group by e.type, e.bounce_class, r.rank
+        order by r.rank desc
+        limit 1
+    );
+end;

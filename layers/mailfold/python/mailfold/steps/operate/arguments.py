@@ -36,6 +36,17 @@ class Arguments:
             raise Declined(f"{name} must be a list of texts")
         return value
 
+    def words(self, name: str) -> list[str]:
+        """Return one text or a list of texts as a list; empty only where nothing was given."""
+        value = self._given.get(name)
+        if value is None:
+            return []
+        words = [value] if isinstance(value, str) else value
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) and word for word in words):
+            # An empty list may come from a mistake, and must not mean everything.
+            raise Declined(f"{name} must be a text or a list of texts")
+        return words
+
     def number(self, name: str, default: int, *, least: int = 1, most: int) -> int:
         """Return a whole number within its bounds."""
         value = self._given.get(name, default)
@@ -57,9 +68,9 @@ class Arguments:
             return None
         try:
             moment = datetime.fromisoformat(value)
-        except (TypeError, ValueError):
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (TypeError, ValueError, OverflowError):
             raise Declined(f"{name} must be a time such as 2026-11-18T12:00:00Z") from None
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     def value(self, name: str) -> Any:
         """Return whatever is there."""

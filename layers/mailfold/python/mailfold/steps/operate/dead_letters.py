@@ -208,5 +208,5 @@ def _shortened(reason: str) -> str:
 def _moment(text: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone(UTC).isoformat()
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Declined("cursor must be one that an earlier page ended with") from None

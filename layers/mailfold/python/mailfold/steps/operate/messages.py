@@ -9,14 +9,24 @@ from mailfold.store.reading import read
 
 #: The newest events of an address; whoever needs all of them asks the database.
 RECIPIENT_EVENTS = 200
+#: Lambda refuses an answer of more than 6 MB.
+REASON_BYTES = 2_500_000
+#: What a person of the stack may see: everything.
+ALL_SOURCES = "null"
 
 
 def show_message(office: Office, arguments: Arguments) -> dict[str, Any]:
     """Return the status of a message for each recipient, and its events in the order in which they happened."""
-    message_id = arguments.text("message_id")
+    message_id, event_id = arguments.text("message_id"), arguments.text("event", "")
     with office.database.transaction() as tx:
         recipients = read(tx, "read_message_status", {"message_id": message_id})
-        events = read(tx, "read_message_events", {"message_id": message_id, "raw": arguments.flag("raw")})
+        events = read(
+            tx,
+            "read_message_events",
+            {"message_id": message_id, "event_id": event_id, "raw": arguments.flag("raw")},
+        )
+    if event_id and not events:
+        raise Declined("this message has no stored event of this id")
     if not recipients and not events:
         raise Declined("nothing is stored about this message")
     return {"message_id": message_id, "recipients": recipients, "events": events}
@@ -27,7 +37,13 @@ def show_recipient(office: Office, arguments: Arguments) -> dict[str, Any]:
     address = arguments.address()
     with office.database.transaction() as tx:
         suppressions = read(tx, "read_suppressions_of", {"address": address})
-        events = read(tx, "read_recipient_events", {"address": address, "most": RECIPIENT_EVENTS})
+        events = read(
+            tx,
+            "read_recipient_events",
+            {"address": address, "most": RECIPIENT_EVENTS, "most_bytes": REASON_BYTES, "sources": ALL_SOURCES},
+        )
+    for event in events:
+        del event["found"]
     return {
         "address": address,
         "may_be_mailed": not any(row["stopped"] and row["scope"] == "" for row in suppressions),
@@ -40,5 +56,5 @@ def totals(office: Office, arguments: Arguments) -> dict[str, Any]:
     """Return how many events of each kind each source had on each day, pruned ones included."""
     days = arguments.number("days", 30, most=3_650)
     with office.database.transaction() as tx:
-        rows = read(tx, "read_totals", {"days": days, "now": office.now.isoformat()})
+        rows = read(tx, "read_totals", {"days": days, "now": office.now.isoformat(), "sources": ALL_SOURCES})
     return {"days": days, "totals": rows}

@@ -14,6 +14,10 @@ from mailfold.tokens import SCOPES, new_token, token_hash
 #: What stands in the audit log as whoever asked.
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 LONGEST_DAYS = 3_650
+#: Long enough to be no burden, short enough that a forgotten token ends.
+USUAL_DAYS = 90
+#: What a service that sends mail asks for.
+USUAL_SCOPE = "check"
 
 
 def list_tokens(office: Office, arguments: Arguments) -> dict[str, Any]:
@@ -25,13 +29,9 @@ def list_tokens(office: Office, arguments: Arguments) -> dict[str, Any]:
 def add_token(office: Office, arguments: Arguments) -> dict[str, Any]:
     """Make a token and return it, this once."""
     name = _name(arguments)
-    scope = arguments.text("scope", "read")
-    if scope not in SCOPES:
-        raise Declined(f"scope must be one of {', '.join(SCOPES)}")
-    # Whoever may change something may look at it.
-    scopes = list(SCOPES[: SCOPES.index(scope) + 1])
-    days = arguments.number("days", 0, least=0, most=LONGEST_DAYS)
-    expires_at = (office.now + timedelta(days=days)).isoformat() if days else ""
+    scopes = _scopes(arguments)
+    sources = _sources(office, arguments, scopes)
+    expires_at = _expiry(office, arguments)
     token = new_token()
     with office.database.transaction() as tx:
         added = tx.run(
@@ -40,15 +40,16 @@ def add_token(office: Office, arguments: Arguments) -> dict[str, Any]:
                 "name": name,
                 "token_hash": token_hash(token),
                 "scopes": dumps(scopes),
+                "sources": dumps(sources),
                 "now": office.now.isoformat(),
-                "expires_at": expires_at,
+                "expires_at": expires_at or "",
                 "replace": arguments.flag("replace"),
             },
         )
         if not added:
             raise Declined(f"there is a token {name} already; revoke it first or choose another name")
-        office.note(tx, "tokens.add", name=name, scopes=scopes, expires_at=expires_at or None)
-    return {"name": name, "token": token, "scopes": scopes, "expires_at": expires_at or None}
+        office.note(tx, "tokens.add", name=name, scopes=scopes, sources=sources, expires_at=expires_at)
+    return {"name": name, "token": token, "scopes": scopes, "sources": sources, "expires_at": expires_at}
 
 
 def revoke_token(office: Office, arguments: Arguments) -> dict[str, Any]:
@@ -59,6 +60,35 @@ def revoke_token(office: Office, arguments: Arguments) -> dict[str, Any]:
             raise Declined(f"there is no token {name} that could be revoked")
         office.note(tx, "tokens.revoke", name=name)
     return {"name": name}
+
+
+def _scopes(arguments: Arguments) -> list[str]:
+    given = arguments.words("scope") or [USUAL_SCOPE]
+    if not set(given) <= set(SCOPES):
+        raise Declined(f"scope must be one of {', '.join(SCOPES)}")
+    return [scope for scope in SCOPES if scope in given]
+
+
+def _sources(office: Office, arguments: Arguments, scopes: list[str]) -> list[str] | None:
+    """Return what the token is bound to; None where it may see every source."""
+    given = arguments.words("source")
+    if not given:
+        return None
+    unknown = sorted(set(given) - office.sources.keys())
+    if unknown:
+        raise Declined(f"source must be one of {', '.join(office.sources)}, not {unknown[0]!r}")
+    if "operate" in scopes:
+        raise Declined("a token with the scope operate cannot be bound: what it changes is for all sources")
+    return sorted(set(given))
+
+
+def _expiry(office: Office, arguments: Arguments) -> str | None:
+    days = arguments.number("days", USUAL_DAYS, most=LONGEST_DAYS)
+    if not arguments.flag("no_expiry"):
+        return (office.now + timedelta(days=days)).isoformat()
+    if arguments.value("days") is not None:
+        raise Declined("days and no_expiry exclude each other: leave one of them out")
+    return None
 
 
 def _name(arguments: Arguments) -> str:

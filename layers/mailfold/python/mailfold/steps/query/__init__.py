@@ -25,6 +25,7 @@ from mailfold.steps.query.keeper import Asked, Keeper, Token
 from mailfold.steps.query.question import Question
 from mailfold.steps.query.route import Route
 from mailfold.steps.query.routes import find, place_of
+from mailfold.steps.query.sizes import fitted
 
 #: Every reason for not answering, and its status.
 STATUS: dict[type[MailfoldError], int] = {
@@ -50,7 +51,7 @@ def query(question: Question, keeper: Keeper, *, remaining_ms: Callable[[], int]
     )
     telemetry = keeper.office.telemetry
     try:
-        answer = _answered(question, keeper)
+        answer = fitted(_answered(question, keeper))
     except MailfoldError as reason:
         answer = _refused(reason)
     # Anything else may quote what was asked, and Lambda would log it whole.
@@ -75,7 +76,7 @@ def _answered(question: Question, keeper: Keeper) -> Answer:
             _admitted(question, keeper)
         raise
     if route.scope is None:
-        return _health(keeper)
+        return keeper.health.tell(keeper.office.database)
     if route.answer is None:
         token = _admitted(question, keeper, route.scope)
         office = replace(keeper.office, by=f"token:{token.name}")
@@ -85,23 +86,27 @@ def _answered(question: Question, keeper: Keeper) -> Answer:
 
 def _asked(question: Question, keeper: Keeper, route: Route, in_path: dict[str, str]) -> Answer:
     assert route.answer
-    assert route.scope
-    tokens.check_pace(question, keeper)
+    digest = tokens.known_digest(question, keeper)
     database = keeper.office.database
     with database.transaction(read_only=route.reads) as tx:
-        token = tokens.admit(tx, question, keeper, route.scope)
+        token = tokens.admit(tx, digest, question, keeper)
+        tokens.check_scopes(token, route.scopes({}))
+        values = route.read(question, in_path)
+        tokens.check_scopes(token, route.scopes(values))
+        tokens.check_source(token, values.get("source"))
         office = replace(keeper.office, by=f"token:{token.name}")
         if route.replans:
             tx.execute("set local plan_cache_mode = force_custom_plan")
-        answer = route.answer(Asked(office=office, tx=tx, values=route.read(question, in_path)))
+        answer = route.answer(Asked(office=office, tx=tx, values=values, token=token))
     _note_use(token, keeper)
     return replace(answer, by=token.name)
 
 
-def _admitted(question: Question, keeper: Keeper, scope: str = "read") -> Token:
-    tokens.check_pace(question, keeper)
+def _admitted(question: Question, keeper: Keeper, *scopes: str) -> Token:
+    digest = tokens.known_digest(question, keeper)
     with keeper.office.database.transaction(read_only=True) as tx:
-        token = tokens.admit(tx, question, keeper, scope)
+        token = tokens.admit(tx, digest, question, keeper)
+    tokens.check_scopes(token, list(scopes))
     _note_use(token, keeper)
     return token
 
@@ -117,12 +122,6 @@ def _shown(question: Question) -> Answer:
     if question.method != "GET":
         raise WrongMethod("GET")
     return console.serve(question.path, question.headers)
-
-
-def _health(keeper: Keeper) -> Answer:
-    with keeper.office.database.transaction(read_only=True) as tx:
-        [[version]] = tx.run("read_schema_version", {})
-    return Answer(body={"database": "reachable", "schema_version": version})
 
 
 def _refused(reason: MailfoldError) -> Answer:

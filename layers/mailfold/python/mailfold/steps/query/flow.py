@@ -8,7 +8,8 @@ from mailfold.errors import BadQuestion
 from mailfold.norms import LINES, Traffic
 from mailfold.steps.query.answer import Answer
 from mailfold.steps.query.keeper import Asked
-from mailfold.steps.query.letters import GROUPS, MOST_COUNTED
+from mailfold.steps.query.letters import GROUPS, read_groups
+from mailfold.steps.query.sizes import fitting
 from mailfold.store.reading import read
 
 #: step -> its length, how far a plot may reach, and how far it reaches by itself
@@ -27,9 +28,14 @@ _COLUMNS = [field.name for field in fields(Traffic)]
 def totals(asked: Asked) -> Answer:
     """Return how many events of each kind each source had on each day, pruned ones included."""
     days = asked.values.get("days") or 7
-    return Answer(
-        body={"days": days, "totals": read(asked.tx, "read_totals", {"days": days, "now": asked.now.isoformat()})}
-    )
+    rows = read(asked.tx, "read_totals", {"days": days, "now": asked.now.isoformat(), "sources": asked.sources})
+    kept = fitting(rows)
+    if kept < len(rows):
+        # The newest days that fit as a whole: half a day would look like a bad one.
+        cut = rows[kept]["day"]
+        rows = [row for row in rows[:kept] if row["day"] != cut] or rows[:kept]
+        return Answer(body={"days": days, "totals": rows, "more_days": True})
+    return Answer(body={"days": days, "totals": rows, "more_days": False})
 
 
 def series(asked: Asked) -> Answer:
@@ -39,7 +45,7 @@ def series(asked: Asked) -> Answer:
     until = asked.values.get("until") or asked.now
     since = _whole(asked.values.get("since") or _before(until, usual), step)
     # The beginning was moved to that of its step.
-    if not since < until <= since + longest + length:
+    if not timedelta(0) < until - since <= longest + length:
         raise BadQuestion(f"since must be before until, and by at most {longest // length} steps")
     points = read(
         asked.tx,
@@ -49,6 +55,7 @@ def series(asked: Asked) -> Answer:
             "until": until.isoformat(),
             "step": f"{length.total_seconds()} s",
             "source": asked.text("source"),
+            "sources": asked.sources,
         },
     )
     return Answer(body={"step": step, "since": since.isoformat(), "until": until.isoformat(), "points": points})
@@ -63,6 +70,7 @@ def status_counts(asked: Asked) -> Answer:
             "since": asked.text("since") or "-infinity",
             "until": asked.text("until") or "infinity",
             "source": asked.text("source"),
+            "sources": asked.sources,
             "walk": STATUS_WALK,
             "most": STATUS_MOST,
         },
@@ -75,11 +83,11 @@ def sources(asked: Asked) -> Answer:
     rows = asked.tx.run("watch", {"now": asked.now.isoformat()})
     seen = {source: Traffic(**dict(zip(_COLUMNS, values, strict=True))) for source, *values in rows}
     letters: dict[str, tuple[int, bool]] = {}
-    for group in read(asked.tx, "read_dead_letter_groups", {"most": MOST_COUNTED, "groups": GROUPS}):
+    for group in read_groups(asked):
         count, more = letters.get(group["source"] or "", (0, False))
         letters[group["source"] or ""] = count + group["letters"], more or group["more"]
     configured = asked.office.sources
-    names = [*configured, *sorted(seen.keys() - configured.keys())]
+    names = [name for name in (*configured, *sorted(seen.keys() - configured.keys())) if asked.may_see(name)]
     told = [
         _source(name, configured[name].provider if name in configured else None, seen.get(name, Traffic()), asked.now)
         | {"dead_letters": letters.get(name, (0, False))[0], "more_dead_letters": letters.get(name, (0, False))[1]}
@@ -90,8 +98,8 @@ def sources(asked: Asked) -> Answer:
 
 def waiting(asked: Asked) -> Answer:
     """Return the ages that tell whether anything is stuck: the newest event, what is unpublished, dead letters."""
-    [ages] = read(asked.tx, "read_waiting", {})
-    groups = read(asked.tx, "read_dead_letter_groups", {"most": MOST_COUNTED, "groups": GROUPS})
+    [ages] = read(asked.tx, "read_waiting", {"sources": asked.sources, "now": asked.now.isoformat()})
+    groups = read_groups(asked)
     return Answer(
         body={
             "asked_at": asked.now.isoformat(),

@@ -7,6 +7,8 @@ from typing import Any
 
 from mailfold.jsontext import dumps
 from mailfold.steps.operate.office import Office
+from mailfold.steps.query.digests import Digests
+from mailfold.steps.query.health import Health
 from mailfold.steps.query.limits import Buckets
 from mailfold.store.connection import Transaction
 
@@ -21,6 +23,8 @@ class Keeper:
     asked: Buckets = field(default_factory=lambda: Buckets(per_second=20, burst=60))
     #: Wrong tokens per caller: a person mistypes, a machine guesses.
     failed: Buckets = field(default_factory=lambda: Buckets(per_second=0.2, burst=10))
+    digests: Digests = field(default_factory=Digests)
+    health: Health = field(default_factory=Health)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +32,10 @@ class Token:
     """Whoever asks."""
 
     name: str
+    #: As they were given; tokens.allowed says what they include.
     scopes: frozenset[str]
+    #: What it may see; None for what every source said.
+    sources: tuple[str, ...] | None
     last_used_at: datetime | None
 
 
@@ -41,6 +48,16 @@ class Asked:
     tx: Transaction
     #: What path, query and body say, read by their kinds; None for what was left out.
     values: Mapping[str, Any]
+    token: Token
+
+    @property
+    def sources(self) -> str:
+        """Return what the token may see, as statements take it: JSON, null where it is not bound."""
+        return dumps(self.token.sources)
+
+    def may_see(self, source: str | None) -> bool:
+        """Tell whether the token may see what a source said, as the SQL function of this name does."""
+        return self.token.sources is None or source in self.token.sources
 
     @property
     def now(self) -> datetime:

@@ -1,5 +1,6 @@
 """What happened to a message and to an address."""
 
+from shlex import quote
 from typing import Any
 
 from mailfold.errors import NothingFound
@@ -7,6 +8,8 @@ from mailfold.jsontext import restore_raw
 from mailfold.steps.query.answer import Answer
 from mailfold.steps.query.cursors import seal, unseal
 from mailfold.steps.query.keeper import Asked
+from mailfold.steps.query.sizes import READ_BYTES, ROOM_BYTES, fitting, last_of, weight
+from mailfold.steps.query.suppressions import of_address
 from mailfold.store.connection import Parameter
 from mailfold.store.reading import read
 
@@ -26,32 +29,70 @@ def show_message(asked: Asked) -> Answer:
     """Return the status of a message for each recipient, with the events in the order in which they happened."""
     message_id = asked.values["message_id"]
     raw = bool(asked.values.get("raw"))
-    most = RAW_EVENTS if raw else TIMELINE_EVENTS
-    statuses = read(asked.tx, "read_message_status", {"message_id": message_id})
-    events = read(asked.tx, "read_message_timeline", {"message_id": message_id, "raw": raw, "most": most})
+    statuses = _statuses(asked, message_id)
+    events, more = _timeline(asked, message_id, raw=raw)
     if not statuses and not events:
         raise NothingFound("nothing is stored about this message")
     timelines: dict[str | None, list[dict[str, Any]]] = {status["recipient"]: [] for status in statuses}
     for event in events:
-        if raw:
-            event["raw"] = restore_raw(event["raw"])
         timelines.setdefault(event.pop("recipient"), []).append(event)
     known = {status["recipient"]: status for status in statuses}
     recipients = [_recipient(name, known.get(name), timeline) for name, timeline in timelines.items()]
-    return Answer(body={"message_id": message_id, "recipients": recipients, "more_events": len(events) == most})
+    return Answer(body={"message_id": message_id, "recipients": recipients, "more_events": more})
+
+
+def _statuses(asked: Asked, message_id: str) -> list[dict[str, Any]]:
+    if asked.token.sources is None:
+        return read(asked.tx, "read_message_status", {"message_id": message_id})
+    return read(asked.tx, "read_message_status_told", {"message_id": message_id, "sources": asked.sources})
+
+
+def _timeline(asked: Asked, message_id: str, *, raw: bool) -> tuple[list[dict[str, Any]], bool]:
+    """Return the events that an answer has room for, and whether there are more of them."""
+    most = RAW_EVENTS if raw else TIMELINE_EVENTS
+    bounds: dict[str, Parameter] = {"sources": asked.sources, "most": most, "most_bytes": READ_BYTES}
+    events = read(asked.tx, "read_message_timeline", {"message_id": message_id, "raw": raw, **bounds})
+    found = max((event.pop("found") for event in events), default=0)
+    payloads = [(event.pop("raw", None), event.pop("raw_bytes", 0)) for event in events]
+    kept = fitting(events)
+    more = found == most or kept < found
+    del events[kept:]
+    if raw:
+        _add_raws(message_id, events, payloads)
+    return events, more
+
+
+def _add_raws(message_id: str, events: list[dict[str, Any]], payloads: list[tuple[Any, int]]) -> None:
+    """Give each event its raw, or say how to get it where the answer has no room for it."""
+    room = ROOM_BYTES - weight(events)
+    for event, (payload, size) in zip(events, payloads, strict=False):
+        restored = restore_raw(payload)
+        room -= (taken := weight(restored) if restored is not None else 0)
+        if restored is None or room < 0:
+            room += taken
+            # Strangers choose both ids, and a person may paste the line into a shell.
+            how = f"bin/mailfold status {quote(message_id)} --event {quote(event['event_id'])} --raw --json"
+            event |= {"raw": None, "raw_left_out": f"{size} bytes do not fit into this answer: {how} shows them"}
+        else:
+            event["raw"] = restored
 
 
 def show_recipient(asked: Asked) -> Answer:
     """Return whether an address may be mailed, why not, and its newest events."""
     address = asked.values["address"]
-    suppressions = read(asked.tx, "read_suppressions_of", {"address": address})
-    events = read(asked.tx, "read_recipient_events", {"address": address, "most": RECIPIENT_EVENTS})
+    suppressions = of_address(asked, address)
+    bounds: dict[str, Parameter] = {"sources": asked.sources, "most": RECIPIENT_EVENTS, "most_bytes": READ_BYTES}
+    events = read(asked.tx, "read_recipient_events", {"address": address, **bounds})
+    found = max((event.pop("found") for event in events), default=0)
+    # The stops are what the question is about.
+    del events[fitting(events, ROOM_BYTES - weight(suppressions)) :]
     return Answer(
         body={
             "address": address,
             "may_be_mailed": not any(row["stopped"] and row["scope"] == "" for row in suppressions),
             "suppressions": suppressions,
             "events": events,
+            "more_events": found == RECIPIENT_EVENTS or len(events) < found,
         }
     )
 
@@ -73,22 +114,19 @@ def list_messages(asked: Asked) -> Answer:
         "source": filters["source"],
         "status": status,
         "bounce_class": filters["bounce_class"],
-        "walk": WALK_FILTERED if status or filters["source"] else max(WALK, 10 * most),
+        "sources": asked.sources,
+        "walk": WALK_FILTERED if status or filters["source"] or asked.token.sources else max(WALK, 10 * most),
         "most": most,
+        "most_bytes": READ_BYTES,
     }
+    name, order, more = "page_messages", "received_at", {"trouble": status if status in TROUBLE else ""}
     if filters["recipient"]:
-        order = "occurred_at"
-        [page] = read(asked.tx, "page_messages_of", {**parameters, "address": filters["recipient"]})
-    else:
-        order = "received_at"
-        [page] = read(asked.tx, "page_messages", {**parameters, "trouble": status if status in TROUBLE else ""})
-    items = page["items"]
-    last = None
-    if len(items) == most:
-        last = [items[-1]["event"][order], items[-1]["event"]["event_id"]]
-    elif page["walked"] == parameters["walk"]:
-        last = page["last"]
-    return Answer(body={"messages": items, "next": last and seal(filters, page["snapshot"], *last)})
+        name, order, more = "page_messages_of", "occurred_at", {"address": filters["recipient"]}
+    [page] = read(asked.tx, name, {**parameters, **more})
+    last = page["last"] if page["walked"] == parameters["walk"] else None
+    if behind := last_of(page["items"], found=page["found"], most=most):
+        last = [behind["event"][order], behind["event"]["event_id"]]
+    return Answer(body={"messages": page["items"], "next": last and seal(filters, page["snapshot"], *last)})
 
 
 def _recipient(name: str | None, status: dict[str, Any] | None, timeline: list[dict[str, Any]]) -> dict[str, Any]:

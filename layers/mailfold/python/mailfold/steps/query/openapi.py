@@ -52,7 +52,8 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if route.scope is not None:
         operation["security"] = [{"token": []}]
-        operation["description"] = f"Needs the scope `{route.scope}`."
+        more = "".join(f" With `{name}` also the scope `{scope}`." for name, scope in route.more_scopes.items())
+        operation["description"] = f"Needs the scope `{route.scope}`.{more}"
     if route.in_body:
         operation["requestBody"] = {
             "required": bool(route.needs),

@@ -24,7 +24,7 @@ class Route:
     method: str
     #: A parameter may only be the last part, and takes all the rest: message ids and addresses may hold a slash.
     path: str
-    #: What a token must allow; None where nobody need be known.
+    #: What a token must allow; None where no token is needed.
     scope: str | None
     summary: str
     #: The name of the answer in schemas.py.
@@ -38,6 +38,8 @@ class Route:
     in_query: Mapping[str, Kind] = field(default_factory=dict)
     in_body: Mapping[str, Kind] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    #: A parameter that asks for more than the rest of the route, and the scope that it needs besides.
+    more_scopes: Mapping[str, str] = field(default_factory=dict)
     #: Refusals of its own, besides those that every route has.
     refusals: tuple[int, ...] = ()
 
@@ -45,6 +47,13 @@ class Route:
     def pattern(self) -> re.Pattern[str]:
         """Return what a path must look like."""
         return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(self.path)), re.DOTALL)
+
+    def scopes(self, values: Mapping[str, Any]) -> list[str]:
+        """Return what a token must allow for these values."""
+        return [
+            *([self.scope] if self.scope else []),
+            *(it for name, it in self.more_scopes.items() if values.get(name)),
+        ]
 
     def read(self, question: Question, in_path: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of a question, each read by its kind; whatever the route does not know is refused."""

@@ -49,6 +49,7 @@ NEXT: Schema = {
     "description": "the cursor of the next page; null at the end. A page may be short, even empty, and not the last.",
 }
 
+LEFT_OUT: Schema = {**TEXT, "description": "where raw is null because it does not fit: how to get it"}
 EVENT = thing(
     event_id=TEXT,
     source=TEXT,
@@ -62,7 +63,12 @@ EVENT = thing(
 )
 TIMELINE_EVENT: Schema = {
     **EVENT,
-    "properties": {**EVENT["properties"], "received_at": TIME, "raw": {"description": "the provider's own words"}},
+    "properties": {
+        **EVENT["properties"],
+        "received_at": TIME,
+        "raw": {"description": "the provider's own words, where they are asked for"},
+        "raw_left_out": LEFT_OUT,
+    },
 }
 MESSAGE = thing(
     message_id=TEXT,
@@ -96,6 +102,7 @@ RECIPIENT = thing(
     may_be_mailed=FLAG,
     suppressions=many(thing(address=TEXT, scope=TEXT, stopped=FLAG)),
     events=many(RECIPIENT_EVENT),
+    more_events=FLAG,
 )
 SUPPRESSIONS = thing(
     suppressions=many(
@@ -121,7 +128,11 @@ CHECKED = thing(
     results=many(thing(address=TEXT, stopped=FLAG, reason=maybe(TEXT), since=maybe(TIME), scopes=many(TEXT))),
 )
 DECIDED = thing(address=TEXT, scope=TEXT, stopped=FLAG)
-TOTALS = thing(days=COUNT, totals=many(thing(day=TEXT, source=TEXT, type=TYPE, bounce_class=CLASS, events=COUNT)))
+TOTALS = thing(
+    days=COUNT,
+    totals=many(thing(day=TEXT, source=TEXT, type=TYPE, bounce_class=CLASS, events=COUNT)),
+    more_days={**FLAG, "description": "older days do not fit into this answer: ask for fewer days"},
+)
 SERIES = thing(
     step=TEXT, since=TIME, until=TIME, points=many(thing(at=TIME, type=TYPE, bounce_class=CLASS, events=COUNT))
 )
@@ -183,7 +194,13 @@ LETTERS = thing(
 NOT_KEPT: Schema = {**COUNT, "description": "unproven payloads under the same key that were counted and not kept"}
 WHOLE_LETTER: Schema = {
     **LETTER,
-    "properties": {**LETTER["properties"], "raw": TEXT, "headers": {"type": "object"}, "not_kept": NOT_KEPT},
+    "properties": {
+        **LETTER["properties"],
+        "raw": {**maybe(TEXT), "description": "what was received, where it is asked for"},
+        "raw_left_out": LEFT_OUT,
+        "headers": {"type": "object"},
+        "not_kept": NOT_KEPT,
+    },
 }
 REDRIVEN: Schema = {
     **thing(

@@ -1,11 +1,14 @@
 """May I send to this address, who must not be mailed, and a person's own decision about it."""
 
+from typing import Any
+
 from mailfold.errors import BadQuestion, NothingFound, Outdated
 from mailfold.events import Effect
 from mailfold.jsontext import dumps, storable_text
 from mailfold.steps.query.answer import Answer
 from mailfold.steps.query.cursors import seal, unseal
 from mailfold.steps.query.keeper import Asked
+from mailfold.steps.query.sizes import READ_BYTES, last_of
 from mailfold.store.connection import Parameter
 from mailfold.store.reading import read
 from mailfold.store.suppressions import decide_by_hand
@@ -45,11 +48,35 @@ def list_suppressions(asked: Asked) -> Answer:
         at, address, scope = unseal(asked.values["cursor"], filters, "txx")
     most = asked.values.get("limit") or 50
     parameters: dict[str, Parameter] = {"at": at, "address": address, "scope": scope, "walk": WALK, "most": most}
-    [page] = read(asked.tx, "page_suppressions", {**parameters, **filters})
-    items = page["items"]
-    places = [[item.pop("place"), item["address"], item["scope"]] for item in items]
-    last = places[-1] if len(items) == most else page["last"] if page["walked"] == WALK else None
+    bounds: dict[str, Parameter] = {"sources": asked.sources, "most_bytes": READ_BYTES}
+    [page] = read(asked.tx, "page_suppressions", {**parameters, **filters, **bounds})
+    items = [{**item, "evidence": seen_evidence(asked, item["evidence"])} for item in page["items"]]
+    behind = last_of(items, found=page["found"], most=most)
+    last = page["last"] if page["walked"] == WALK else None
+    if behind:
+        last = [behind["place"], behind["address"], behind["scope"]]
+    for item in items:
+        del item["place"]
     return Answer(body={"suppressions": items, "next": last and seal(filters, *last)})
+
+
+def seen_evidence(asked: Asked, evidence: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the evidence of a stop or a lift unless it is of a source that the token is not bound to.
+
+    A row of soft bounces may be of several sources, and so belongs to none of them.
+    """
+    return evidence if evidence is not None and asked.may_see(evidence.get("source")) else None
+
+
+def of_address(asked: Asked, address: str) -> list[dict[str, Any]]:
+    """Return every stop of an address, whichever source caused it, with the evidence that the token may see."""
+    rows = read(asked.tx, "read_suppressions_of", {"address": address})
+    for row in rows:
+        for name in ("first_stop", "last_stop", "last_lift", "soft_stop"):
+            if seen_evidence(asked, row[name]) is None:
+                row[name] = None
+                row.pop(f"{name}_event_id", None)
+    return rows
 
 
 def stop(asked: Asked) -> Answer:

@@ -23,6 +23,7 @@ newest as (
     from walked w
     cross join page p
     where w.message_id is not null and w.recipient is not null
+        and may_see(cast(:sources as jsonb), w.source)
         and (cast(:source as text) = '' or w.source = cast(:source as text))
         and (cast(:status as text) = '' or w.type = cast(:status as text))
         and was_seen(w.version, p.snapshot)
@@ -34,7 +35,7 @@ found as (
     -- Sorted before, and limited within, so that each status is looked up by its key and only until the page is full.
     from (select * from newest order by received_at desc, event_id desc) n
     left join lateral (
-        select c.* from current_status c where c.message_id = n.message_id and c.recipient = n.recipient limit 1
+        select t.* from status_told(cast(:sources as jsonb), n.message_id, n.recipient) t limit 1
     ) s on true
     where (cast(:status as text) = '' or s.type = cast(:status as text))
         and (cast(:bounce_class as text) = '' or s.bounce_class = cast(:bounce_class as text))
@@ -46,17 +47,28 @@ found as (
             where e.message_id = n.message_id and e.recipient = n.recipient
                 and e.received_at < cast(:until as timestamptz)
                 and (e.received_at, e.event_id) >= (cast(:at as timestamptz), cast(:id as text))
+                and may_see(cast(:sources as jsonb), e.source)
                 and (cast(:source as text) = '' or e.source = cast(:source as text))
                 and (cast(:status as text) = '' or e.type = cast(:status as text))
                 and was_seen(e.xmin, p.snapshot)
         ))
     order by n.received_at desc, n.event_id desc
     limit cast(:most as integer)
+),
+
+-- What comes before each item on the page, in bytes; the page ends where there are too many of them.
+measured as (
+    select
+        f.*,
+        sum(octet_length(coalesce(f.reason, ''))) over (order by f.received_at desc, f.event_id desc)
+        - octet_length(coalesce(f.reason, '')) as bytes_before
+    from found f
 )
 
 select jsonb_build_object(
     'snapshot', cast(p.snapshot as text),
     'walked', (select count(*) from walked),
+    'found', (select count(*) from found),
     'last', (
         select jsonb_build_array(w.received_at, w.event_id) from walked w order by w.received_at, w.event_id limit 1
     ),
@@ -72,7 +84,8 @@ select jsonb_build_object(
             )
             order by f.received_at desc, f.event_id desc
         )
-        from found f
+        from measured f
+        where f.bytes_before < cast(:most_bytes as bigint)
     ), '[]')
 )
 from page p

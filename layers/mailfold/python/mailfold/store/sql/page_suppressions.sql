@@ -20,6 +20,7 @@ with walked as materialized (
         s.manual_at,
         s.manual_by,
         s.manual_reason,
+        array[s.first_stop ->> 'source', s.last_stop ->> 'source', s.last_lift ->> 'source'] as told_by,
         case
             when s.manual_effect = 'stop' then null
             when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then s.soft_stop
@@ -42,18 +43,46 @@ found as (
     from walked
     where (cast(:active as text) = '' or stopped = cast(nullif(cast(:active as text), '') as boolean))
         and (cast(:reason as text) = '' or reason = cast(:reason as text))
+        -- A bound token is told of the addresses that its sources have said something of.
+        and (
+            cast(:sources as jsonb) = 'null'
+            or cast(:sources as jsonb) ?| told_by
+            -- Not exists: that might be answered from all events at once.
+            or coalesce((
+                select true
+                from email_events e
+                where e.recipient = walked.address collate "default" and may_see(cast(:sources as jsonb), e.source)
+                limit 1
+            ), false)
+        )
     order by since desc, address desc, scope desc
     limit cast(:most as integer)
+),
+
+-- What comes before each item on the page, in bytes; the page ends where there are too many of them.
+measured as (
+    select
+        f.*,
+        sum(coalesce(octet_length(cast(f.evidence as text)), 0)) over (order by f.since desc, f.address desc, f.scope desc)
+        - coalesce(octet_length(cast(f.evidence as text)), 0) as bytes_before
+    from found f
 )
 
 select jsonb_build_object(
     'walked', (select count(*) from walked),
+    'found', (select count(*) from found),
     'last', (select jsonb_build_array(since, address, scope) from walked order by since, address, scope limit 1),
     'items', coalesce((
         select jsonb_agg(
-            to_jsonb(f) || jsonb_build_object('since', nullif(f.since, '-infinity'), 'place', f.since)
+            jsonb_build_object(
+                'address', f.address, 'scope', f.scope, 'since', nullif(f.since, '-infinity'), 'stopped', f.stopped,
+                'reason', f.reason, 'last_stop_at', f.last_stop_at, 'last_lift_at', f.last_lift_at,
+                'manual_effect', f.manual_effect, 'manual_at', f.manual_at, 'manual_by', f.manual_by,
+                'manual_reason', f.manual_reason, 'evidence', f.evidence, 'place', f.since
+            )
             order by f.since desc, f.address desc, f.scope desc
         )
-        from found f
+        from measured f
+        where f.bytes_before < cast(:most_bytes as bigint)
     ), '[]')
 )

@@ -9,12 +9,26 @@ with recursive groups (group_id) as (
 )
 
 select jsonb_build_object(
-    'group_id', g.group_id, 'source', newest.source, 'kind', newest.kind, 'reason', newest.reason,
+    'group_id', g.group_id, 'source', newest.source, 'kind', newest.kind,
+    -- Of a traceback the last lines are what tells.
+    'reason', right(newest.reason, cast(:reason_characters as integer)),
     'letters', least(counted.letters, cast(:most as integer)), 'more', counted.letters > cast(:most as integer),
     'unproven', least(counted.unproven, cast(:most as integer)),
     'first_at', oldest.created_at, 'last_at', newest.created_at, 'sample', newest.dead_letter_id
 )
-from (select group_id from groups where group_id is not null limit cast(:groups as integer)) g
+from (
+    select g.group_id
+    from groups g
+    -- All letters of a group have one source.
+    where g.group_id is not null and (
+        cast(:sources as jsonb) = 'null'
+        or may_see(cast(:sources as jsonb), (
+            select d.source from dead_letters d where d.group_id = g.group_id
+            order by d.created_at, d.dead_letter_id limit 1
+        ))
+    )
+    limit cast(:groups as integer)
+) g
 cross join lateral (
     select count(*) as letters, count(*) filter (where first_ones.unproven) as unproven
     from (select d.unproven from dead_letters d where d.group_id = g.group_id limit cast(:most as integer) + 1) as first_ones

@@ -10,6 +10,7 @@ cross join lateral (
     from email_events
     where received_at >= b.at and received_at < b.at + cast(cast(:step as text) as interval)
         and received_at < cast(:until as timestamptz)
+        and may_see(cast(:sources as jsonb), source)
         and (cast(:source as text) = '' or source = cast(:source as text))
     group by type, bounce_class
 ) e

@@ -25,6 +25,7 @@ messages as (
     select distinct message_id, recipient, type
     from (select * from arrived union all select * from troubled) as events
     where message_id is not null and recipient is not null
+        and may_see(cast(:sources as jsonb), source)
         and (cast(:source as text) = '' or source = cast(:source as text))
 ),
 
@@ -32,9 +33,8 @@ counted as (
     select s.type, s.bounce_class, count(*) as messages
     from messages m
     cross join lateral (
-        select c.type, c.bounce_class
-        from current_status c
-        where c.message_id = m.message_id and c.recipient = m.recipient
+        select t.type, t.bounce_class
+        from status_told(cast(:sources as jsonb), m.message_id, m.recipient) t
         limit 1
     ) s
     where s.type = m.type

@@ -1,2 +1,7 @@
 -- token_list: who may ask, without the digests.
-select to_jsonb(t) - 'token_hash' from api_tokens t order by t.name
+select jsonb_build_object(
+    'name', name, 'scopes', scopes, 'sources', sources, 'created_at', created_at, 'expires_at', expires_at,
+    'revoked_at', revoked_at, 'last_used_at', last_used_at
+)
+from api_tokens
+order by name
