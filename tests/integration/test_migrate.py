@@ -208,3 +208,29 @@ def test_an_owner_that_is_no_superuser_can_migrate(rds_like: PostgresServer) -> 
     assert applied == [[migration.name for migration in migrations()], []]
     assert temporary == [["mailfold_owner"]]
     assert dict(bounded) == {**limits, "mailfold_owner": -1}
+
+
+def test_a_database_from_before_loses_the_rights_that_are_taken_back(rds_like: PostgresServer) -> None:
+    owner = Database(rds_like.url("mailfold", "mailfold_owner"))
+    apply_migrations(owner)
+    owner.execute("create database older")
+    older = Database(rds_like.url("older", "mailfold_owner"))
+    with older.transaction() as tx:
+        tx.execute(migrations_module._LEDGER)
+        for migration in migrations()[:5]:
+            migrations_module._apply(tx, migration)
+        tx.execute("grant select, delete, update (published_at) on outbox to mailfold_prune")
+        tx.execute("grant select, update on outbox to mailfold_operate")
+        tx.execute("grant mailfold_operate to mailfold_query with inherit false, set true")
+
+    applied = apply_migrations(older)
+
+    kept = older.execute(
+        "select r, p from unnest(array['mailfold_prune', 'mailfold_operate']) r, unnest(array['delete', 'update']) p"
+        " where has_table_privilege(r, 'outbox', p)"
+    )
+    kept += older.execute("select pg_has_role('mailfold_query', 'mailfold_operate', 'set') where true")
+    older.close()
+    owner.close()
+    assert applied == ["0006_security.sql"]
+    assert kept == [[False]]
