@@ -7,7 +7,7 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published audit sbom synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,6 +70,12 @@ pruned: setup ## a million rows pruned while events come in, killed in the middl
 
 published: setup ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.publish $(PUBLISHED)
+
+audit: setup ## bandit over our code, and the advisories of all locked packages (AUDIT=--help for its options)
+	@$(PY) -m local.supply $(AUDIT)
+
+sbom: setup ## write .build/mailfold-layer.cdx.json: what the Lambda layer holds, as CycloneDX
+	@$(PY) -m local.sbom
 
 synth: setup ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"

@@ -189,7 +189,7 @@ def _rsa_matches(public_key: str, message: bytes, signature: bytes, algorithm: s
     from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
     # SHA-1 is what senders that predate 2022 still sign with; each adapter decides whether it is acceptable.
-    known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303
+    known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303  # nosec B303
     try:
         key = _load_rsa(public_key)
         if not isinstance(key, rsa.RSAPublicKey):

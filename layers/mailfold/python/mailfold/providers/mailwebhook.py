@@ -7,6 +7,7 @@ from mailfold.events import Event, Raw
 from mailfold.providers.base import Origin, Provider
 from mailfold.providers.mapping import check_configured, parse_configured, split_keyed
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
 NAME = "mailwebhook"
@@ -51,5 +52,13 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
 
 
 PROVIDER = Provider(
-    name=NAME, check=check_configured, verify=verify, split=split_keyed, parse=parse, key=key, headers=KEY_HEADERS
+    name=NAME,
+    check=check_configured,
+    verify=verify,
+    split=split_keyed,
+    parse=parse,
+    key=key,
+    headers=KEY_HEADERS,
+    secret_form=shared_key,
+    horizon_hours=24,
 )
