@@ -67,13 +67,12 @@ def licence_of(package: Package) -> dict[str, Any]:
 
 
 def _licence(package: Package, found: PackageMetadata) -> dict[str, Any]:
-    expression = found.get("License-Expression")
-    if expression:
+    for expression in found.get_all("License-Expression", []):
         return {"expression": expression}
     classified = [SPDX[each] for each in found.get_all("Classifier", []) if each in SPDX]
     if classified:
         return {"expression": " OR ".join(sorted(classified))}
-    stated = (found.get("License") or "").strip()
+    stated = " ".join(found.get_all("License", [])).strip()
     if not stated or "\n" in stated:
         sys.exit(f"{package.name} {package.version} states no licence that can be read: add its classifier to SPDX")
     return {"license": {"name": stated}}

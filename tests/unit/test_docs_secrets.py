@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FENCED = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"`([^`\n]+)`")
-#: Blocks in these are typed by nobody into a shell.
+#: Blocks in these are not for a shell.
 NO_SHELL = {"json", "sql", "python", "yaml"}
 
 UNSAFE = {

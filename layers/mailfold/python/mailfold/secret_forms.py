@@ -18,7 +18,7 @@ SHORTEST_CREDENTIAL_BYTES = 8
 FEWEST_DIFFERENT = 5
 MONOTONOUS = "repeats the same few characters"
 ED25519_BYTES = 32
-#: The vector of the specification of Standard Webhooks; whoever reads it could sign with it.
+#: The vector of the specification of Standard Webhooks; each reader of it could sign with it.
 PUBLIC_VECTOR = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 _BEFORE_THE_KEY = re.compile(r"(?:basic|header):[^:]*:|bearer:|whsec_|whpk_|whsk_", re.IGNORECASE)

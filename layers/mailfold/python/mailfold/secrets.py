@@ -1,6 +1,6 @@
 """The secrets of all sources, kept for a while and read again when a signature does not match.
 
-A secret that does not have the form of its provider is not used: anybody could sign with a value that a page prints.
+A secret that does not have the form of its provider is not used: each reader of a page could sign with what it prints.
 Where a source has no other, its requests are put off and not refused, so that the provider sends them again.
 """
 
