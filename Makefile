@@ -12,7 +12,7 @@ PARTS := e2e lint contracts types integration property infra unit browser
 JOBS ?= $(shell nproc)
 SETUPS := setup-cli setup-run setup-test setup-bench
 
-.PHONY: help setup $(SETUPS) run demo test parts pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
+.PHONY: help setup $(SETUPS) run demo test parts pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published audit sbom synth bench cost openapi deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -90,6 +90,12 @@ pruned: setup-test ## a million rows pruned while events come in, killed in the 
 
 published: setup-test ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.publish $(PUBLISHED)
+
+audit: setup-test ## bandit over our code, and the advisories of all locked packages (AUDIT=--help for its options)
+	@$(PY) -m local.supply $(AUDIT)
+
+sbom: setup-test ## write .build/mailfold-layer.cdx.json: what the Lambda layer holds, as CycloneDX
+	@$(PY) -m local.sbom
 
 synth: setup-run ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"

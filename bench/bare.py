@@ -82,7 +82,7 @@ def md5(secret: str) -> Bare:
     def receive(event: Mapping[str, Any]) -> str:
         body = event["body"]
         parsed = json.loads(body)
-        _insist(hashlib.md5(body.replace(parsed["auth"], secret).encode()).hexdigest(), parsed["auth"])  # noqa: S324
+        _insist(hashlib.md5(body.replace(parsed["auth"], secret).encode()).hexdigest(), parsed["auth"])  # noqa: S324  # nosec B324 - as the provider does
         return json.dumps(parsed["events_by_user"])
 
     return receive

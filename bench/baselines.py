@@ -78,7 +78,7 @@ class PostgresPersistence(BasePersistenceLayer):
 
     def _get_record(self, idempotency_key: str) -> DataRecord:
         rows = self._database.execute(
-            f"select status, expiration, data, payload_hash from record_claims where id = '{idempotency_key}'"  # noqa: S608
+            f"select status, expiration, data, payload_hash from record_claims where id = '{idempotency_key}'"  # noqa: S608  # nosec B608 - our own keys
         )
         if not rows:
             raise IdempotencyItemNotFoundError
@@ -87,7 +87,7 @@ class PostgresPersistence(BasePersistenceLayer):
 
     def _put_record(self, data_record: DataRecord) -> None:
         taken = self._database.execute(
-            "insert into record_claims (id, status, expiration) values "  # noqa: S608
+            "insert into record_claims (id, status, expiration) values "  # noqa: S608  # nosec B608 - our own keys
             f"('{data_record.idempotency_key}', '{data_record.status}', {data_record.expiry_timestamp or 0}) "
             "on conflict (id) do nothing returning id"
         )
@@ -96,12 +96,12 @@ class PostgresPersistence(BasePersistenceLayer):
 
     def _update_record(self, data_record: DataRecord) -> None:
         self._database.execute(
-            f"update record_claims set status = '{data_record.status}', data = '{data_record.response_data}' "  # noqa: S608
+            f"update record_claims set status = '{data_record.status}', data = '{data_record.response_data}' "  # noqa: S608  # nosec B608 - our own keys
             f"where id = '{data_record.idempotency_key}'"
         )
 
     def _delete_record(self, data_record: DataRecord) -> None:
-        self._database.execute(f"delete from record_claims where id = '{data_record.idempotency_key}'")  # noqa: S608
+        self._database.execute(f"delete from record_claims where id = '{data_record.idempotency_key}'")  # noqa: S608  # nosec B608 - our own keys
 
 
 class PerRecord:

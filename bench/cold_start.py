@@ -106,7 +106,7 @@ def _section(starts: Mapping[str, list[Start]]) -> Section:
 
 def _ways(lab: Lab, database: str, endpoint: str, keys: Keys) -> dict[str, Way]:
     traffic = Traffic(seed=60)
-    receive = {"SOURCES": SOURCES, "SECRET_ID": "s", "QUEUE_URL": "q", "CLAIM_TABLE": "t", "MAX_BODY_BYTES": "999999"}
+    receive = {"SOURCES": SOURCES, "SECRET_ID": "s", "QUEUE_URL": "q", "CLAIM_TABLE": "t", "MAX_BODY_BYTES": "999999"}  # nosec B105 - names and sizes
     process = {"SOURCES": SOURCES, "TOPICS": "{}", "PUBLISH": "false"}
 
     def on_database(function: str, role: str, options: str = "", **environment: str) -> Way:

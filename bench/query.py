@@ -39,7 +39,7 @@ class Library:
         self.owner = lab.owner(self.name)
         self._token = new_token()
         self.owner.execute(
-            "insert into api_tokens (name, token_hash, scopes, created_at, last_used_at) "  # noqa: S608
+            "insert into api_tokens (name, token_hash, scopes, created_at, last_used_at) "  # noqa: S608  # nosec B608 - our own token
             f"values ('bench', '{token_hash(self._token)}', array['read', 'raw'], now(), now())"
         )
         environment = {"SOURCES": SOURCES, "TOPICS": "{}", "PUBLISH": "false", "SOFT_LIMIT": "5", "RETENTION": "{}"}

@@ -21,6 +21,7 @@ from bench.measure import Way, in_turns, ratios, timed
 from bench.progress import Ticker
 from bench.traffic import Traffic
 from local.samples import Keys, Raw, Sampler, sampler, signed, standardwebhooks
+from mailfold.providers import forms_of
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
@@ -132,9 +133,10 @@ class _Desk:
         self._name = kind.provider
         self._sampler: Sampler = sampler(kind.provider)
         self.keys = (kind.make_keys or self._sampler.make_keys)()
+        sources = {self._name: Source(name=self._name, provider=self._name, options=self._sampler.OPTIONS)}
         self._door = Door(
-            sources={self._name: Source(name=self._name, provider=self._name, options=self._sampler.OPTIONS)},
-            secrets=Secrets(FakeSecretsManager({self._name: [self.keys.secret]}), "secret"),
+            sources=sources,
+            secrets=Secrets(FakeSecretsManager({self._name: [self.keys.secret]}), "secret", forms=forms_of(sources)),
             queue=Queue(client=_ReadyQueue(), url="queue"),
             keyed=FreshKeyed(),  # type: ignore[arg-type]  # stands in for the table of keys
             fetcher=FakeFetcher(),  # type: ignore[arg-type]  # none of these providers has anything fetched

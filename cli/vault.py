@@ -1,4 +1,4 @@
-"""The secret of all sources, read and changed without losing what somebody else writes meanwhile."""
+"""The secret of all sources, read and changed without losing what another writes meanwhile."""
 
 import contextlib
 import json
@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from cli.errors import DECLINED, CommandError
 
 CURRENT = "AWSCURRENT"
+PREVIOUS = "AWSPREVIOUS"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,16 @@ class Version:
         return list(listed) if usable and listed else []
 
 
+def _version(found: Mapping[str, Any]) -> Version | None:
+    try:
+        entries = json.loads(found["SecretString"])
+    except (KeyError, ValueError):
+        entries = None
+    if not isinstance(entries, dict):
+        return None
+    return Version(entries=entries, version_id=found["VersionId"], created_at=found["CreatedDate"])
+
+
 class Vault:
     """One Secrets Manager secret."""
 
@@ -41,13 +52,29 @@ class Vault:
     def read(self) -> Version:
         """Return the current version."""
         found = self._client.get_secret_value(SecretId=self._secret_id, VersionStage=CURRENT)
+        version = _version(found)
+        if version is None:
+            raise CommandError(f"{NOT_AN_OBJECT}: {self._way_back(found['VersionId'])}", DECLINED)
+        return version
+
+    def read_previous(self) -> Version | None:
+        """Return the version before this one, or None where there is none that can be read."""
         try:
-            entries = json.loads(found["SecretString"])
-        except (KeyError, ValueError):
-            entries = None
-        if not isinstance(entries, dict):
-            raise CommandError(NOT_AN_OBJECT, DECLINED)
-        return Version(entries=entries, version_id=found["VersionId"], created_at=found["CreatedDate"])
+            return _version(self._client.get_secret_value(SecretId=self._secret_id, VersionStage=PREVIOUS))
+        except ClientError as exc:
+            if exc.response["Error"]["Code"] not in NO_SUCH_VERSION:
+                raise
+            return None
+
+    def _way_back(self, version_id: str) -> str:
+        """Return the command that makes a broken secret an object again; it holds no value."""
+        before = self.read_previous()
+        if before is None:
+            return f"aws secretsmanager put-secret-value --secret-id {self._secret_id} --secret-string '{{}}'"
+        return (
+            f"aws secretsmanager update-secret-version-stage --secret-id {self._secret_id} --version-stage {CURRENT} "
+            f"--move-to-version-id {before.version_id} --remove-from-version-id {version_id}"
+        )
 
     def replace(self, version: Version, entries: Mapping[str, Any]) -> None:
         """Make these the entries, if the secret is still at this version; otherwise nothing is changed."""
@@ -64,7 +91,9 @@ class Vault:
         except ClientError as exc:
             if exc.response["Error"]["Code"] != "InvalidParameterException":
                 raise
-            raise CommandError("somebody else has just changed the secret: nothing was changed, try again") from exc
+            raise CommandError(
+                "the secret was changed at the same moment: nothing was changed here, try again"
+            ) from exc
         finally:
             # Without a label of its own, the version is current or on its way out.
             with contextlib.suppress(ClientError):
@@ -77,6 +106,6 @@ class Vault:
         )
 
 
-NOT_AN_OBJECT = (
-    'the secret is not a JSON object: mend it by hand in Secrets Manager, such as {"sendgrid": ["newest", "older"]}'
-)
+NOT_AN_OBJECT = "the secret is not a JSON object"
+#: What AWS answers where a secret has only one version.
+NO_SUCH_VERSION = {"ResourceNotFoundException", "InvalidRequestException"}

@@ -47,7 +47,7 @@ def main(parent: str, farewell: str, user: str, *command: str) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(farewell), 0, 0, 0)
         if os.getppid() != int(parent):
             sys.exit("the parent died before its child was ready")
-    os.execv(command[0], command)  # noqa: S606 - no shell is the point
+    os.execv(command[0], command)  # noqa: S606  # nosec B606 - no shell is the point
 
 
 if __name__ == "__main__":

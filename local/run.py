@@ -25,7 +25,7 @@ from local.whereabouts import DeployedFunction, deployed_functions, describe, ht
 
 OWNER = "mailfold_owner"
 #: Whoever uses the console of this machine.
-TOKEN_NAME = "local"  # noqa: S105 - the name of a token, not the token
+TOKEN_NAME = "local"  # noqa: S105  # nosec B105 - the name of a token, not the token
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

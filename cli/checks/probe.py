@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from cli.checks.door import call
 from cli.checks.examination import Examination, Finding, NotChecked, Note, Said, Skipped
+from cli.secrets import usable_of
 from cli.vault import Vault
 from local.samples import Keys, Raw, sampler, signed
 from mailfold.errors import MailfoldError
@@ -93,9 +94,10 @@ def _publish(exam: Examination, source: Source, marker: str, waiting: dict[str, 
 
 def make_probe(exam: Examination, source: Source, marker: str) -> Probe:
     """Sign a harmless event as the provider would, and make sure here that it verifies."""
-    held = Vault(exam.place.aws("secretsmanager"), exam.place.output("SecretArn")).read().of(source.name)
+    version = Vault(exam.place.aws("secretsmanager"), exam.place.output("SecretArn")).read()
+    held = usable_of(source.name, source.provider, version)
     if not held:
-        raise NotChecked("it has no secret")
+        raise NotChecked("it has no secret that can be used")
     sending = sampler(source.provider)
     body, at = sending.body([_event(source, marker)]), datetime.now(UTC)
     if held[0].startswith(CREDENTIALS):

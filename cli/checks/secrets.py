@@ -8,9 +8,10 @@ from botocore.exceptions import ClientError
 
 from cli.checks.examination import GONE, Examination, Finding, NotChecked, Note, Said
 from cli.errors import CommandError
-from cli.forms import fault_of, horizon_hours
-from cli.secrets import takes_requests
-from cli.vault import NOT_AN_OBJECT, Vault, Version
+from cli.secrets import lost_sources, takes_requests, usable_of
+from cli.vault import PREVIOUS, Vault, Version
+from mailfold.providers import REGISTRY
+from mailfold.secret_forms import fault_of
 
 #: One that is used and one that is on its way out.
 MOST_SECRETS = 2
@@ -21,8 +22,8 @@ def check_secrets(exam: Examination) -> Iterator[Said]:
     vault = Vault(exam.place.aws("secretsmanager"), exam.place.output("SecretArn"))
     try:
         version = vault.read()
-    except CommandError:
-        what, _, mend = NOT_AN_OBJECT.partition(": ")
+    except CommandError as exc:
+        what, _, mend = str(exc).partition(": ")
         yield Finding(what=what, mend=mend)
         return
     except ClientError as exc:
@@ -33,8 +34,10 @@ def check_secrets(exam: Examination) -> Iterator[Said]:
         yield Finding(what="the secret is not there", mend=mend)
         return
     needed = {name: source["provider"] for name, source in exam.sources.items() if takes_requests(source)}
+    bare = [source for source, provider in needed.items() if not usable_of(source, provider, version)]
+    lost = lost_sources(exam.sources, version, _before(vault)) if bare else {}
     for source, provider in needed.items():
-        yield from _entry(source, provider, version)
+        yield from _entry(source, provider, version, lost=source in lost)
     for name in sorted(version.entries.keys() - exam.sources.keys()):
         yield Finding(
             what=f"the secret has an entry {name}, which is no source", mend=f"bin/mailfold secrets remove {name}"
@@ -43,19 +46,33 @@ def check_secrets(exam: Examination) -> Iterator[Said]:
     yield Note(text=f"{len(needed)} sources need a secret; the last change was {days} days ago")
 
 
-def _entry(source: str, provider: str, version: Version) -> Iterator[Said]:
-    set_it = f"bin/mailfold secrets set {source}"
+def _before(vault: Vault) -> Version | None:
+    try:
+        return vault.read_previous()
+    except ClientError:
+        # What is missing is a finding all the same; only the way back to it stays untold.
+        return None
+
+
+def _entry(source: str, provider: str, version: Version, *, lost: bool) -> Iterator[Said]:
+    """Judge the entry of a source; lost says that only the version before has a secret that can be used."""
+    also = f"; the version before this one ({PREVIOUS}) has one" if lost else ""
+    mend = "bin/mailfold secrets restore" if lost else f"bin/mailfold secrets set {source}"
     if source not in version.entries:
-        yield Finding(what=f"{source} has no secret", mend=set_it)
+        yield Finding(what=f"{source} has no secret{also}", mend=mend)
         return
     held = version.of(source)
     if not held:
-        yield Finding(what=f"the secret of {source} is not a list of texts", mend=set_it)
+        yield Finding(what=f"the secret of {source} is not a list of texts{also}", mend=mend)
         return
-    faults = {fault for secret in held if (fault := fault_of(provider, secret))}
+    form = REGISTRY[provider].secret_form
+    faults = {fault for secret in held if (fault := fault_of(secret, form))}
     for fault in sorted(faults):
-        yield Finding(what=f"a secret of {source} {fault}", mend=f"take the right one from the provider: {set_it}")
-    yield from _overlap(source, provider, held, version)
+        how = mend if lost else f"take the right one from the provider: {mend}"
+        yield Finding(what=f"a secret of {source} {fault}{also}", mend=how)
+    # The ARNs of topics are no secrets, and several topics may stay admitted.
+    if not REGISTRY[provider].certificate_url:
+        yield from _overlap(source, provider, held, version)
 
 
 def _overlap(source: str, provider: str, held: list[str], version: Version) -> Iterator[Said]:
@@ -66,6 +83,6 @@ def _overlap(source: str, provider: str, held: list[str], version: Version) -> I
         yield Finding(what=f"{source} has {len(held)} secrets, and each of them opens the door", mend=finish)
     elif len(held) == MOST_SECRETS:
         hours = (datetime.now(UTC) - version.created_at).total_seconds() / 3600
-        if hours > horizon_hours(provider):
+        if hours > REGISTRY[provider].horizon_hours:
             what = f"the rotation of {source} was never finished: two secrets for {hours / 24:.0f} days"
             yield Finding(what=what, mend=finish)

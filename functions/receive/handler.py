@@ -6,6 +6,7 @@ from typing import Any
 from mailfold import aws
 from mailfold.fetch import Fetcher
 from mailfold.keyed import Keyed
+from mailfold.providers import forms_of
 from mailfold.queue import Queue
 from mailfold.request import Request
 from mailfold.secrets import Secrets
@@ -17,7 +18,7 @@ settings = ReceiveSettings.from_environment()
 telemetry = Telemetry("receive")
 door = Door(
     sources=settings.sources,
-    secrets=Secrets(aws.client("secretsmanager", settings.aws), settings.secret_id),
+    secrets=Secrets(aws.client("secretsmanager", settings.aws), settings.secret_id, forms=forms_of(settings.sources)),
     queue=Queue(client=aws.client("sqs", settings.aws), url=settings.queue_url),
     keyed=Keyed(settings.claim_table),
     fetcher=Fetcher(),

@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from local.samples import Keys, Raw, message_id, recipient
 
-TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
+TOPIC = "arn:aws:sns:eu-west-1:210987654321:ses-events"
 CERTIFICATE_URL = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem"
 #: Years around whatever time a test or a demo pretends that it is.
 VALID_FROM, VALID_UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2045, 1, 1, tzinfo=UTC)

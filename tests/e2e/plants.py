@@ -27,30 +27,34 @@ QUEUE = "aws sqs set-queue-attributes --queue-url … --attributes"
 REDRIVE = r"""'{"RedrivePolicy": "{\"deadLetterTargetArn\": \"…\", \"maxReceiveCount\": 40}"}'"""
 MIGRATE = "aws lambda invoke --function-name … /dev/stdout"
 
+PREVIOUS = "; the version before this one (AWSPREVIOUS) has one"
+
 PLANTS = (
     Plant(
         name="a source without a secret",
-        says="sesmetric has no secret",
-        mend="bin/mailfold secrets set sesmetric",
+        says=f"sesmetric has no secret{PREVIOUS}",
+        mend="bin/mailfold secrets restore",
         planted=secrets(lambda held: {name: held[name] for name in held if name != "sesmetric"}),
     ),
     Plant(
         name="a secret that is no list",
-        says="the secret of mailgun is not a list of texts",
-        mend="bin/mailfold secrets set mailgun",
+        says=f"the secret of mailgun is not a list of texts{PREVIOUS}",
+        mend="bin/mailfold secrets restore",
         planted=secrets(lambda held: {**held, "mailgun": held["mailgun"][0]}),
     ),
     Plant(
         name="a secret of another provider",
-        says="a secret of sendgrid is no public key of SendGrid's signed event webhook, nor a credential",
-        mend="take the right one from the provider: bin/mailfold secrets set sendgrid",
+        says=f"a secret of sendgrid is no public key of SendGrid's signed event webhook, nor a credential{PREVIOUS}",
+        mend="bin/mailfold secrets restore",
         planted=secrets(lambda held: {**held, "sendgrid": held["mailgun"]}),
     ),
     Plant(
         name="three secrets at once",
         says="mailtrap has 3 secrets, and each of them opens the door",
         mend="bin/mailfold secrets rotate mailtrap --finish",
-        planted=secrets(lambda held: {**held, "mailtrap": [*held["mailtrap"], "older-secret", "oldest-secret"]}),
+        planted=secrets(
+            lambda held: {**held, "mailtrap": [*held["mailtrap"], "older-4c1f0a9d27be", "oldest-9be2d7450c1f"]}
+        ),
     ),
     Plant(
         name="an entry of nobody",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from local.samples import Keys, Raw, Sampler, sampler, signed
+from mailfold.providers import forms_of
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
@@ -42,7 +43,7 @@ class Desk:
         pem = getattr(self.sampler, "certificate", lambda _: "")(self.keys)
         self.door = Door(
             sources={name: self.source},
-            secrets=Secrets(self.manager, "secret"),
+            secrets=Secrets(self.manager, "secret", forms=forms_of({name: self.source})),
             queue=Queue(client=self.sqs, url="queue"),
             keyed=FreshKeyed(),  # type: ignore[arg-type]
             fetcher=FakeFetcher(pem),  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import Any
 from local.samples import Keys, Raw, sampler, signed
 from mailfold.errors import FetchFailed
 from mailfold.events import Event
-from mailfold.providers import REGISTRY
+from mailfold.providers import REGISTRY, forms_of
 from mailfold.providers.base import Origin
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
@@ -70,7 +70,11 @@ class Endpoint:
         self.source = Source(name="main", provider=provider, options=settings)
         self._door = Door(
             sources={"main": self.source},
-            secrets=Secrets(FakeSecretsManager({"main": list(secrets) or [self.keys.secret]}), "secret"),
+            secrets=Secrets(
+                FakeSecretsManager({"main": list(secrets) or [self.keys.secret]}),
+                "secret",
+                forms=forms_of({"main": self.source}),
+            ),
             queue=Queue(client=self.sqs, url="queue"),
             keyed=FreshKeyed(),  # type: ignore[arg-type]
             fetcher=self.fetcher,  # type: ignore[arg-type]

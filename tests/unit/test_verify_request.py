@@ -191,6 +191,20 @@ def test_a_secret_that_was_pasted_with_its_line_end_is_recognised(capture: Captu
     assert capture.diagnose() == (1, "refused: a secret has spaces or line ends around it\n")
 
 
+@pytest.mark.parametrize("name", sorted(REGISTRY.keys() - {"ses"}))
+def test_a_secret_that_the_door_does_not_use_is_told(capture: Capture, name: str) -> None:
+    capture.secrets = ["the-signing-secret"]
+
+    assert capture.diagnose() == (1, "refused: a secret is a placeholder\n")
+
+
+@pytest.mark.parametrize("name", ["mailersend", "resend", "postmark"])
+def test_the_secret_that_is_needed_and_not_used_is_told_beside_others(capture: Capture, name: str) -> None:
+    capture.secrets = [f"{capture.keys.secret} ", capture.sampler.make_keys().secret]
+
+    assert capture.diagnose() == (1, "refused: a secret has spaces or line ends around it\n")
+
+
 @pytest.mark.parametrize("name", ["generic"])
 def test_a_setting_that_does_not_fit_is_named(capture: Capture, name: str) -> None:
     capture.options = {**capture.options, "encoding": "base64"}
@@ -267,7 +281,7 @@ def test_a_call_that_only_asks_is_accepted(capture: Capture, name: str) -> None:
 
 def files(folder: Path, **contents: str) -> list[str]:
     arguments = ["--provider", "mailersend"]
-    for name, content in {"headers": "", "body": "{}", "secret_file": "s3cret", **contents}.items():
+    for name, content in {"headers": "", "body": "{}", "secret_file": "s3cret-k8Jq2w9Zr5Tn", **contents}.items():
         (folder / name).write_text(content)
         arguments += [f"--{name.replace('_', '-')}", str(folder / name)]
     return arguments
@@ -276,16 +290,17 @@ def files(folder: Path, **contents: str) -> list[str]:
 @pytest.mark.parametrize(
     ("secret_file", "matches"),
     [
-        ("s3cret", True),
-        ("\nother\ns3cret\n", True),
-        ('["other","s3cret"]', True),
-        ('{"mailersend":["s3cret"],"else":["x"]}', True),
-        ('{"else":["s3cret"]}', None),
+        ("s3cret-k8Jq2w9Zr5Tn", True),
+        ("\nother\ns3cret-k8Jq2w9Zr5Tn\n", True),
+        ('["other","s3cret-k8Jq2w9Zr5Tn"]', True),
+        ('{"mailersend":["s3cret-k8Jq2w9Zr5Tn"],"else":["x"]}', True),
+        ('{"else":["s3cret-k8Jq2w9Zr5Tn"]}', None),
         ("[]", None),
         ("[5]", None),
         ("[", None),
         ("", None),
         ("other", False),
+        ("short", False),
     ],
 )
 @pytest.mark.parametrize("as_json", [True, False])
@@ -293,14 +308,16 @@ def test_the_files_come_in_several_shapes(
     tmp_path: Path, secret_file: str, matches: bool | None, as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     body = '{"type":"webhook.test","created_at":"2026-01-01T00:00:00Z"}'
-    signature = sampler("mailersend").sign(body.encode(), Keys(secret="", signer="s3cret"), NOW)["Signature"]
+    signature = sampler("mailersend").sign(body.encode(), Keys(secret="", signer="s3cret-k8Jq2w9Zr5Tn"), NOW)[
+        "Signature"
+    ]
     lines = f"POST /webhooks/mailersend HTTP/1.1\nSIGNATURE:  {signature} \n\n"
     headers = json.dumps({"Signature": signature}) if as_json else lines
 
     status = verify_request.main(files(tmp_path, headers=headers, body=body, secret_file=secret_file))
 
     assert status == {True: 0, False: 1, None: 2}[matches]
-    assert "s3cret" not in "".join(capsys.readouterr())
+    assert "s3cret-k8Jq2w9Zr5Tn" not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(

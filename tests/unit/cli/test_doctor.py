@@ -231,15 +231,20 @@ def secret(value: str, days: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("held", "days", "told"),
     [
-        ('{"main": ["0123456789"]}', 400, []),
+        ('{"main": ["k8Jq2w9Zr5Tn7Xv1"]}', 400, []),
         ("{}", 0, ["main has no secret"]),
         ("nonsense", 0, ["the secret is not a JSON object"]),
         ('{"main": []}', 0, ["the secret of main is not a list of texts"]),
         ('{"main": ["changeme"]}', 0, ["a secret of main is a placeholder"]),
-        ('{"main": ["0123456789", "0123456789"]}', 0, ["main has the same secret twice"]),
-        ('{"main": ["0123456789", "9876543210"]}', 1, []),
         (
-            '{"main": ["0123456789", "9876543210"]}',
+            '{"main": ["s", "the-api-key"]}',
+            0,
+            ["a secret of main is a placeholder", "a secret of main is shorter than 16 bytes"],
+        ),
+        ('{"main": ["k8Jq2w9Zr5Tn7Xv1", "k8Jq2w9Zr5Tn7Xv1"]}', 0, ["main has the same secret twice"]),
+        ('{"main": ["k8Jq2w9Zr5Tn7Xv1", "b3Wd6y8Lm4Hc0Gs2"]}', 1, []),
+        (
+            '{"main": ["k8Jq2w9Zr5Tn7Xv1", "b3Wd6y8Lm4Hc0Gs2"]}',
             9,
             ["the rotation of main was never finished: two secrets for 9 days"],
         ),
@@ -250,6 +255,51 @@ def test_secrets_are_judged(held: str, days: int, told: list[str]) -> None:
     exam.__dict__["sources"] = {"main": {"provider": "sesmetric"}, "ses": {"provider": "ses"}}
 
     assert findings(check_secrets(exam)) == told
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ("{}", "main has no secret"),
+        ('{"other": ["k8Jq2w9Zr5Tn7Xv1"]}', "main has no secret"),
+        ('{"main": "k8Jq2w9Zr5Tn7Xv1"}', "the secret of main is not a list of texts"),
+        ('{"main": ["the-signing-secret"]}', "a secret of main is a placeholder"),
+    ],
+)
+def test_what_an_overwrite_has_dropped_is_told_with_the_way_back(now: str, told: str) -> None:
+    kept = secret('{"main": ["b3Wd6y8Lm4Hc0Gs2"]}')
+    exam = examination(
+        get_secret_value=lambda VersionStage, **_: secret(now) if VersionStage == "AWSCURRENT" else kept  # noqa: N803
+    )
+    exam.__dict__["sources"] = {"main": {"provider": "sesmetric"}, "other": {"provider": "sesmetric"}}
+
+    said = [each for each in check_secrets(exam) if isinstance(each, Finding) and "main" in each.what]
+
+    assert [(each.what, each.mend) for each in said] == [
+        (f"{told}; the version before this one (AWSPREVIOUS) has one", "bin/mailfold secrets restore")
+    ]
+
+
+def test_without_a_version_before_the_secret_is_to_be_set() -> None:
+    def answer(*, VersionStage: str, **_: Any) -> dict[str, Any]:  # noqa: N803
+        if VersionStage == "AWSPREVIOUS":
+            raise error("ResourceNotFoundException")
+        return secret("{}")
+
+    exam = examination(get_secret_value=answer)
+    exam.__dict__["sources"] = {"main": {"provider": "sesmetric"}}
+
+    said = [each for each in check_secrets(exam) if isinstance(each, Finding)]
+
+    assert [(each.what, each.mend) for each in said] == [("main has no secret", "bin/mailfold secrets set main")]
+
+
+def test_several_topics_are_no_unfinished_rotation() -> None:
+    topics = [f"arn:aws:sns:eu-west-1:210987654321:events-{number}" for number in range(3)]
+    exam = examination(get_secret_value=secret(json.dumps({"main": topics}), days=9))
+    exam.__dict__["sources"] = {"main": {"provider": "ses", "http": True}}
+
+    assert findings(check_secrets(exam)) == []
 
 
 def test_a_secret_that_was_deleted_is_found() -> None:
@@ -354,7 +404,7 @@ def test_every_kind_of_credential_can_be_sent(provider: str, credential: str) ->
 def test_settings_that_a_probe_cannot_follow_are_no_finding() -> None:
     settings = {"provider": "generic", "signature_header": "X-Other", "recipient": "/elsewhere", "type": "/kind"}
 
-    [said] = [each for each in probe.check_probe(probed(settings, "0123456789")) if isinstance(each, Skipped)]
+    [said] = [each for each in probe.check_probe(probed(settings, "k8Jq2w9Zr5Tn7Xv1")) if isinstance(each, Skipped)]
 
     assert said.why == "main: its settings are none that a probe can follow"
 
@@ -362,7 +412,9 @@ def test_settings_that_a_probe_cannot_follow_are_no_finding() -> None:
 def test_a_probe_that_is_refused_or_lost_is_found_and_always_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     removed: list[Any] = []
     exam = probed(
-        {"provider": "sesmetric"}, "0123456789", **{"doctor.probe.remove": lambda markers: removed.append(markers)}
+        {"provider": "sesmetric"},
+        "k8Jq2w9Zr5Tn7Xv1",
+        **{"doctor.probe.remove": lambda markers: removed.append(markers)},
     )
     monkeypatch.setattr(probe, "WAIT_SECONDS", 0)
     answers = iter([401, 200])

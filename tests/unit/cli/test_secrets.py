@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,7 +20,8 @@ SOURCES = {
     "mail": {"provider": "sendgrid"},
     "ses": {"provider": "ses"},
 }
-OLD, NEW = "old-secret-0123", "new-secret-4567"
+OLD, NEW = "old-4f0d9a27c1be", "new-be2d7450c1f9"
+HELD = "basic:sender:k8Jq2w9Zr5Tn"
 
 
 class Desk:
@@ -118,7 +120,10 @@ def test_finish_waits_for_the_provider(
     [
         (["set", "nobody"], NEW, "nobody is no source; known are shop, mail, ses"),
         (["set", "ses"], NEW, "ses needs no secret"),
-        (["set", "shop"], "short", "this is shorter than 8 characters; nothing was changed"),
+        (["set", "shop"], "short", "this is shorter than 16 bytes; receive would not use it, and nothing was changed"),
+        (["rotate", "shop"], "the-signing-secret", "this is a placeholder; receive would not use it"),
+        (["restore"], "", "no source is without a secret that the version before (AWSPREVIOUS) has"),
+        (["add", "shop"], OLD, "shop has this secret already"),
         (["rotate", "mail"], NEW, "mail has no secret yet: bin/mailfold secrets set mail"),
         (["rotate", "shop"], OLD, "shop has this secret already"),
         (["remove", "shop"], "", "shop is a source"),
@@ -136,10 +141,68 @@ def test_a_mistake_changes_nothing(
     assert desk.held() == {"shop": [OLD]}
 
 
-def test_an_unlikely_secret_is_taken_on_demand(desk: Desk) -> None:
-    assert desk.run("set", "shop", "--anyway", given="short") == 0
+def test_the_first_secret_of_a_new_stack_is_set(desk: Desk) -> None:
+    assert desk.held() == {}
 
-    assert desk.held() == {"shop": ["short"]}
+    assert desk.run("set", "shop", given=f"{NEW}\n") == 0
+
+    assert desk.held() == {"shop": [NEW]}
+
+
+@pytest.mark.parametrize("option", ["--anyway", "--force"])
+def test_nothing_makes_it_store_what_receive_would_not_use(desk: Desk, option: str) -> None:
+    with pytest.raises(SystemExit):
+        desk.run("set", "shop", option, given="short")
+
+    assert desk.held() == {}
+
+
+def test_add_keeps_all_others(desk: Desk) -> None:
+    desk.hold({"shop": [OLD, "older-1d7450c1f9be"], "mail": ["kept"]})
+
+    assert desk.run("add", "shop", given=NEW) == 0
+
+    assert desk.held() == {"shop": [NEW, OLD, "older-1d7450c1f9be"], "mail": ["kept"]}
+
+
+def test_restore_takes_back_all_that_an_overwrite_has_dropped(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.hold({"shop": [OLD, "older-1d7450c1f9be"], "mail": [HELD], "former": ["gone"]})
+    desk.hold({"mail": ["the-api-key"], "strange": 5})
+
+    assert desk.run("restore") == 0
+
+    assert desk.held() == {"shop": [OLD, "older-1d7450c1f9be"], "mail": [HELD], "strange": 5}
+    printed = "".join(capsys.readouterr())
+    assert "restored: shop, mail" in printed
+    assert [secret for secret in (OLD, HELD) if secret in printed] == []
+
+
+def test_restore_keeps_what_the_overwrite_has_put(desk: Desk) -> None:
+    desk.hold({"shop": [OLD], "mail": [HELD]})
+    desk.hold({"shop": [NEW]})
+
+    assert desk.run("restore") == 0
+
+    assert desk.held() == {"shop": [NEW], "mail": [HELD]}
+
+
+def test_a_broken_secret_is_put_back_by_the_command_that_it_names(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.hold({"shop": [OLD]})
+    desk.client.put_secret_value(SecretId=desk.secret_id, SecretString=NEW)
+
+    assert desk.run("set", "shop", given=NEW) == 3
+
+    words = capsys.readouterr().err
+    found = re.search(r"--version-stage (\S+) --move-to-version-id (\S+) --remove-from-version-id (\S+)", words)
+    assert found
+    assert NEW not in words
+    stage, to, away_from = found.groups()
+    desk.client.update_secret_version_stage(
+        SecretId=desk.secret_id, VersionStage=stage, MoveToVersionId=to, RemoveFromVersionId=away_from
+    )
+    assert desk.held() == {"shop": [OLD]}
 
 
 def test_nothing_on_the_input_is_a_wrong_command(desk: Desk) -> None:
@@ -167,7 +230,7 @@ def test_a_secret_that_is_no_object_is_left_to_a_person(
 
     assert desk.run("set", "shop", given=NEW) == 3
 
-    assert "mend it by hand" in capsys.readouterr().err
+    assert "the secret is not a JSON object: aws secretsmanager " in capsys.readouterr().err
     assert desk.client.get_secret_value(SecretId=desk.secret_id)["SecretString"] == broken
 
 
@@ -177,7 +240,9 @@ def test_a_change_at_the_same_moment_is_noticed_and_not_lost(desk: Desk) -> None
     version = vault.read()
     desk.hold({"shop": [OLD], "mail": ["written meanwhile"]})
 
-    with pytest.raises(CommandError, match="somebody else has just changed the secret") as told:
+    with pytest.raises(
+        CommandError, match="the secret was changed at the same moment: nothing was changed here"
+    ) as told:
         vault.replace(version, {"shop": [NEW]})
 
     assert told.value.code == 2

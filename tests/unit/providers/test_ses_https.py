@@ -184,9 +184,9 @@ def test_a_certificate_from_anywhere_else_is_not_even_fetched(endpoint: Endpoint
 @pytest.mark.parametrize(
     ("topic", "host"),
     [
-        ("arn:aws:sns:us-east-1:111122223333:t", "sns.us-east-1.amazonaws.com"),
-        ("arn:aws-us-gov:sns:us-gov-west-1:111122223333:t", "sns.us-gov-west-1.amazonaws.com"),
-        ("arn:aws-cn:sns:cn-north-1:111122223333:t", "sns.cn-north-1.amazonaws.com.cn"),
+        ("arn:aws:sns:us-east-1:210987654321:t", "sns.us-east-1.amazonaws.com"),
+        ("arn:aws-us-gov:sns:us-gov-west-1:210987654321:t", "sns.us-gov-west-1.amazonaws.com"),
+        ("arn:aws-cn:sns:cn-north-1:210987654321:t", "sns.cn-north-1.amazonaws.com.cn"),
     ],
 )
 def test_each_partition_has_its_own_host(keys: Keys, topic: str, host: str) -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from local.samples import standardwebhooks as sampler
 from local.samples.standardwebhooks import SAMPLES
+from mailfold.errors import VerificationError
 from mailfold.events import Event
+from mailfold.signatures import prove_standard_webhook
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {
@@ -118,7 +120,15 @@ def test_a_secret_that_was_pasted_wrongly_proves_nothing(secret: str) -> None:
     body, headers = endpoint.sign(BODY)
 
     # An empty key would make the sender with an empty key genuine.
-    assert endpoint.post(body, headers).status == 401
+    assert endpoint.post(body, headers).status == 503
+    with pytest.raises(VerificationError):
+        prove_standard_webhook(
+            secrets=[secret],
+            message_id=headers["webhook-id"],
+            stamp=headers["webhook-timestamp"],
+            body=body,
+            signatures=headers["webhook-signature"],
+        )
 
 
 @pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])

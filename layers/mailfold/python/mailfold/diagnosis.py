@@ -17,6 +17,7 @@ from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin, text_of, time_of
 from mailfold.reencodings import reencodings
 from mailfold.request import Request, Source
+from mailfold.secret_forms import fault_of
 from mailfold.signatures import Proof
 
 _HEADER_STAMP = re.compile(r"(?<![\w.])\d{10}(?![\w.])")
@@ -63,11 +64,19 @@ def diagnose(request: Request, source: Source, secrets: Sequence[str]) -> Findin
         return _refused("the source takes no requests; its settings would have to say `http`")
     if provider.probe and provider.probe(request):
         return Finding(accepted=True, words="a call that only asks whether anybody is there: answered, and not read")
-    case = Case(request=request, source=source, secrets=secrets)
-    proof = case.proof()
+    faults = {secret: fault for secret in secrets if (fault := fault_of(secret, provider.secret_form))}
+    case = Case(request=request, source=source, secrets=[secret for secret in secrets if secret not in faults])
+    proof = case.proof() if case.secrets else None
     if proof:
         return _read(case, proof)
-    checks = (_missing(case), _certified(case), _stale(case), _configured(case), _reencoded(case))
+    checks = (
+        _unused(case, faults),
+        _missing(case),
+        _certified(case),
+        _stale(case),
+        _configured(case),
+        _reencoded(case),
+    )
     return next((finding for finding in checks if finding), _wrong_key(case))
 
 
@@ -125,6 +134,14 @@ class _Watched(Mapping[str, Any]):
         elif name not in self._misses:
             self._misses.append(name)
         return value
+
+
+def _unused(case: Case, faults: Mapping[str, str]) -> Finding | None:
+    """Tell of a secret that the door does not use, if it is the one that the request needs or there is no other."""
+    for secret, fault in faults.items():
+        if not case.secrets or replace(case, secrets=[secret.strip()]).proof():
+            return _refused(f"a secret {fault}")
+    return None
 
 
 def _missing(case: Case) -> Finding | None:
@@ -205,8 +222,6 @@ def _configured(case: Case) -> Finding | None:
             options = {key: value for key, value in case.source.options.items() if key != name}
             if replace(moment, source=replace(case.source, options=options)).proof():
                 return _refused(f"it verifies without the setting `{name}`")
-        if replace(moment, secrets=[secret.strip() for secret in case.secrets]).proof():
-            return _refused("a secret has spaces or line ends around it")
     return None
 
 

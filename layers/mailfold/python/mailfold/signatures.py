@@ -210,7 +210,7 @@ def _rsa_matches(public_key: str, hashed: bytes, signature: bytes, algorithm: st
     from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
     # SHA-1 is what senders that predate 2022 still sign with; each adapter decides whether it is acceptable.
-    known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303
+    known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303  # nosec B303
     key = _load_rsa(public_key)
     assert isinstance(key, rsa.RSAPublicKey)
     try:

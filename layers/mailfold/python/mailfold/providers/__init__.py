@@ -1,5 +1,7 @@
 """Every provider Mailfold understands, by name."""
 
+from collections.abc import Mapping
+
 from mailfold.providers import (
     brevo,
     generic,
@@ -20,6 +22,8 @@ from mailfold.providers import (
     unisender,
 )
 from mailfold.providers.base import Provider
+from mailfold.request import Source
+from mailfold.secret_forms import Form
 
 REGISTRY: dict[str, Provider] = {
     provider.name: provider
@@ -43,3 +47,8 @@ REGISTRY: dict[str, Provider] = {
         unisender.PROVIDER,
     )
 }
+
+
+def forms_of(sources: Mapping[str, Source]) -> dict[str, Form]:
+    """Return what the secrets of each source must look like."""
+    return {name: REGISTRY[source.provider].secret_form for name, source in sources.items()}

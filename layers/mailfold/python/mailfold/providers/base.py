@@ -12,10 +12,13 @@ from mailfold.errors import MalformedPayload, UnparseableEvent
 from mailfold.events import Event, Raw, digest
 from mailfold.jsontext import loads
 from mailfold.request import Request, Source
+from mailfold.secret_forms import Form
 from mailfold.signatures import Proof
 
 #: Later than any seconds value and earlier than any milliseconds value of a mail: 5138-11-16 against 1973-03-03.
 _FIRST_MILLISECONDS = 10**11
+#: The longest of all retry horizons (Standard Webhooks' schedule), and that of a sender whose own is not known.
+LONGEST_HORIZON_HOURS = 76
 _NUMBERS = (int, float)
 _STAMPS = (int, float, str)
 _ANGLE_ADDRESS = re.compile(r"<([^<>]+)>\s*$")
@@ -60,6 +63,10 @@ class Provider:
     check: Callable[[Source], None] | None = None
     #: The answer that makes this provider send again.
     busy_status: int = 503
+    #: What a secret must look like; the door uses no other.
+    secret_form: Form
+    #: For how many hours after a switch a request may still be proven with the old secret, rounded up.
+    horizon_hours: int
     #: Request headers that parse needs, lower case.
     headers: tuple[str, ...] = ()
 

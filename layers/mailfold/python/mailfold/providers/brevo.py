@@ -7,6 +7,7 @@ from mailfold.fold import effect_of
 from mailfold.jsontext import loads
 from mailfold.providers.base import Origin, Provider, address_of, as_events, require, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import credential
 from mailfold.signatures import Proof, prove_credential
 
 NAME = "brevo"
@@ -85,4 +86,6 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     ]
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, busy_status=429)
+PROVIDER = Provider(
+    name=NAME, verify=verify, split=split, parse=parse, busy_status=429, secret_form=credential, horizon_hours=12
+)

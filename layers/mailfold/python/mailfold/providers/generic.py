@@ -5,9 +5,10 @@ from typing import Any
 
 from mailfold.errors import SettingsError, VerificationError
 from mailfold.events import Event, Raw
-from mailfold.providers.base import Origin, Provider
+from mailfold.providers.base import LONGEST_HORIZON_HOURS, Origin, Provider
 from mailfold.providers.mapping import check_configured, parse_configured, split_configured
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
 NAME = "generic"
@@ -61,4 +62,12 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS)
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_configured, parse=parse, check=check)
+PROVIDER = Provider(
+    name=NAME,
+    verify=verify,
+    split=split_configured,
+    parse=parse,
+    check=check,
+    secret_form=shared_key,
+    horizon_hours=LONGEST_HORIZON_HOURS,
+)

@@ -10,6 +10,7 @@ from mailfold.fold import effect_of
 from mailfold.jsontext import loads
 from mailfold.providers.base import Origin, Provider, address_of, object_of, require, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, check_fresh, prove_any_hmac
 
 NAME = "mailgun"
@@ -202,4 +203,13 @@ def _scope(kind: str, raw: Raw) -> str:
     return f"list:{address}" if address and kind == "unsubscribed" else ""
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, claim=claim, signs_claim_only=True)
+PROVIDER = Provider(
+    name=NAME,
+    verify=verify,
+    split=split,
+    parse=parse,
+    claim=claim,
+    signs_claim_only=True,
+    secret_form=shared_key,
+    horizon_hours=9,
+)

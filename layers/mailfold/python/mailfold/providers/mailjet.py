@@ -6,6 +6,7 @@ from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
 from mailfold.fold import effect_of
 from mailfold.providers.base import Origin, Provider, address_of, require, split_json, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import credential
 from mailfold.signatures import Proof, prove_credential
 
 NAME = "mailjet"
@@ -84,4 +85,4 @@ def _scope(kind: str, raw: Raw) -> str:
     return f"list:{contact_list}" if kind == "unsub" and contact_list and contact_list != "0" else ""
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse)
+PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, secret_form=credential, horizon_hours=24)

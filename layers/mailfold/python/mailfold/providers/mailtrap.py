@@ -6,6 +6,7 @@ from mailfold.events import BounceClass, Effect, Event, EventType, Raw
 from mailfold.fold import effect_of
 from mailfold.providers.base import Origin, Provider, address_of, require, split_inside, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, prove_hmac
 
 NAME = "mailtrap"
@@ -57,4 +58,6 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     ]
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_inside("events"), parse=parse)
+PROVIDER = Provider(
+    name=NAME, verify=verify, split=split_inside("events"), parse=parse, secret_form=shared_key, horizon_hours=4
+)

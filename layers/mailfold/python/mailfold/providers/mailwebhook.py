@@ -7,6 +7,7 @@ from mailfold.events import Event, Raw
 from mailfold.providers.base import Origin, Provider
 from mailfold.providers.mapping import check_configured, parse_configured, split_keyed
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
 NAME = "mailwebhook"
@@ -55,4 +56,13 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
     return parse_configured(raw, origin, provider=NAME, defaults=DEFAULTS)
 
 
-PROVIDER = Provider(name=NAME, check=check_configured, verify=verify, split=split_keyed, parse=parse, key=key)
+PROVIDER = Provider(
+    name=NAME,
+    check=check_configured,
+    verify=verify,
+    split=split_keyed,
+    parse=parse,
+    key=key,
+    secret_form=shared_key,
+    horizon_hours=24,
+)

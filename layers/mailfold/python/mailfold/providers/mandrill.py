@@ -9,6 +9,7 @@ from mailfold.fold import effect_of
 from mailfold.jsontext import loads
 from mailfold.providers.base import Origin, Provider, address_of, as_events, object_of, require, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, prove_hmac
 
 NAME = "mandrill"
@@ -146,4 +147,13 @@ def _sync(raw: Raw, origin: Origin) -> Event:
     )
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, probe=probe, check=check)
+PROVIDER = Provider(
+    name=NAME,
+    verify=verify,
+    split=split,
+    parse=parse,
+    probe=probe,
+    check=check,
+    secret_form=shared_key,
+    horizon_hours=24,
+)

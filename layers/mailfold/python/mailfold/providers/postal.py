@@ -7,6 +7,7 @@ from mailfold.events import BounceClass, Event, EventType, Raw
 from mailfold.fold import effect_of
 from mailfold.providers.base import Origin, Provider, address_of, object_of, require, split_json, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import public_key_of
 from mailfold.signatures import Proof, prove_rsa
 
 NAME = "postal"
@@ -72,4 +73,11 @@ def _bounce_class(words: str) -> BounceClass:
     return BounceClass.SOFT if _OTHER_REFUSAL.search(words) else BounceClass.UNKNOWN
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse)
+def secret_form(secret: str) -> str | None:
+    """Judge the installation's public key."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+    return None if isinstance(public_key_of(secret), RSAPublicKey) else "is no RSA public key"
+
+
+PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, secret_form=secret_form, horizon_hours=1)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
 from mailfold.providers.base import Origin, Provider, address_of, object_of, require, split_json, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import credential
 from mailfold.signatures import Proof, prove_credential
 
 NAME = "postmark"
@@ -145,4 +146,12 @@ def _scope(record: str, raw: Raw) -> str:
     return f"stream:{stream}" if stream and record == "SubscriptionChange" else ""
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, headers=(TRACE_HEADER,))
+PROVIDER = Provider(
+    name=NAME,
+    verify=verify,
+    split=split_json,
+    parse=parse,
+    headers=(TRACE_HEADER,),
+    secret_form=credential,
+    horizon_hours=11,
+)

@@ -16,6 +16,7 @@ from mailfold.providers.base import (
     time_of,
 )
 from mailfold.request import Request, Source
+from mailfold.secret_forms import standard_webhooks
 from mailfold.signatures import Proof, check_fresh
 from mailfold.standard_webhook import prove_standard_webhook
 
@@ -124,4 +125,12 @@ def _reason(data: Raw, bounce: Raw) -> str | None:
     return diagnostics[0] if diagnostics else text_of(bounce, "message") or failed or text_of(data, "origin")
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, headers=ID_HEADERS)
+PROVIDER = Provider(
+    name=NAME,
+    verify=verify,
+    split=split_json,
+    parse=parse,
+    headers=ID_HEADERS,
+    secret_form=standard_webhooks("whsec_"),
+    horizon_hours=28,
+)

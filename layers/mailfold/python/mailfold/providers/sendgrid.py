@@ -7,6 +7,7 @@ from mailfold.events import BounceClass, Effect, Event, EventType, Raw, digest
 from mailfold.fold import effect_of
 from mailfold.providers.base import Origin, Provider, address_of, require, split_json, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import credential, public_key_of
 from mailfold.signatures import CREDENTIALS, Proof, check_fresh, prove_credential, prove_ecdsa
 
 NAME = "sendgrid"
@@ -137,4 +138,14 @@ def _scope(raw: Raw, kind: str) -> str:
     return f"group:{group}" if group and kind.startswith("group_") else ""
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse)
+def secret_form(secret: str) -> str | None:
+    """Judge a public key as SendGrid shows it, or a credential for a webhook that does not sign."""
+    if secret.startswith(CREDENTIALS):
+        return credential(secret)
+    if "-----BEGIN" in secret:
+        return "has BEGIN and END lines: SendGrid's key is the base64 between them"
+    known = getattr(getattr(public_key_of(secret), "curve", None), "name", "") == "secp256r1"
+    return None if known else "is no public key of SendGrid's signed event webhook, nor a credential"
+
+
+PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, secret_form=secret_form, horizon_hours=24)

@@ -28,6 +28,7 @@ from mailfold.request import Request, Source
 from mailfold.signatures import Proof, prove_rsa
 
 NAME = "ses"
+_TOPIC_ARN = re.compile(r"arn:aws[\w-]*:sns:[\w-]+:\d{12}:[\w.-]+", re.ASCII)
 
 # https://docs.aws.amazon.com/ses/latest/dg/event-publishing-retrieving-sns-contents.html
 # https://docs.aws.amazon.com/ses/latest/dg/notification-contents.html
@@ -447,6 +448,11 @@ def _preferences(contact_list: str, detail: Raw) -> list[tuple[str, bool]]:
     return whole + changed
 
 
+def secret_form(secret: str) -> str | None:
+    """Judge the ARN of an admitted topic, which takes the place of a secret."""
+    return None if _TOPIC_ARN.fullmatch(secret) else "is not the ARN of an SNS topic"
+
+
 PROVIDER = Provider(
     name=NAME,
     verify=verify,
@@ -456,4 +462,6 @@ PROVIDER = Provider(
     certificate_url=certificate_url,
     confirm_url=confirm_url,
     headers=(_SNS_ID,),
+    secret_form=secret_form,
+    horizon_hours=2,
 )

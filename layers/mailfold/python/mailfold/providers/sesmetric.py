@@ -10,6 +10,7 @@ from mailfold.events import BounceClass, Event, EventType, Raw
 from mailfold.fold import effect_of
 from mailfold.providers.base import Origin, Provider, address_of, object_of, require, split_json, text_of, time_of
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, check_fresh, prove_hmac
 
 NAME = "sesmetric"
@@ -81,4 +82,4 @@ def _bounce_class(bounce_type: str | None) -> BounceClass:
     return BOUNCE_CLASSES.get((bounce_type or "").lower(), BounceClass.UNKNOWN)
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse)
+PROVIDER = Provider(name=NAME, verify=verify, split=split_json, parse=parse, secret_form=shared_key, horizon_hours=72)

@@ -16,6 +16,7 @@ from mailfold.providers.base import (
     time_of,
 )
 from mailfold.request import Request, Source
+from mailfold.secret_forms import credential
 from mailfold.signatures import Proof, prove_credential
 
 NAME = "sparkpost"
@@ -111,4 +112,4 @@ def _meaning(kind: str, code: str | None) -> tuple[EventType, BounceClass | None
     return event_type, bounce_class, effect_of(event_type, bounce_class)
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse)
+PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, secret_form=credential, horizon_hours=8)

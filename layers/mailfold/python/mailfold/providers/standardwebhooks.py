@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from mailfold.events import Event, Raw
-from mailfold.providers.base import Origin, Provider
+from mailfold.providers.base import LONGEST_HORIZON_HOURS, Origin, Provider
 from mailfold.providers.mapping import check_configured, parse_configured, split_keyed
 from mailfold.request import Request, Source
+from mailfold.secret_forms import standard_webhooks
 from mailfold.signatures import Proof, check_fresh
 from mailfold.standard_webhook import prove_standard_webhook
 
@@ -48,5 +49,13 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
 
 
 PROVIDER = Provider(
-    name=NAME, check=check_configured, verify=verify, split=split_keyed, parse=parse, key=key, headers=("webhook-id",)
+    name=NAME,
+    check=check_configured,
+    verify=verify,
+    split=split_keyed,
+    parse=parse,
+    key=key,
+    headers=("webhook-id",),
+    secret_form=standard_webhooks("whsec_", "whpk_"),
+    horizon_hours=LONGEST_HORIZON_HOURS,
 )

@@ -18,6 +18,7 @@ from mailfold.providers.base import (
     time_of,
 )
 from mailfold.request import Request, Source
+from mailfold.secret_forms import shared_key
 from mailfold.signatures import Proof, prove_digest
 
 NAME = "unisender"
@@ -142,4 +143,6 @@ def _unknown(raw: Raw, name: str, data: Raw, origin: Origin) -> Event:
     )
 
 
-PROVIDER = Provider(name=NAME, verify=verify, split=split, parse=parse, probe=probe)
+PROVIDER = Provider(
+    name=NAME, verify=verify, split=split, parse=parse, probe=probe, secret_form=shared_key, horizon_hours=24
+)

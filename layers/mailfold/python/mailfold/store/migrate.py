@@ -89,6 +89,6 @@ def _apply(tx: Transaction, migration: Migration) -> None:
     tx.execute(migration.sql)
     # Only digits, the fixed pattern of _NAME and hex go into this text.
     tx.execute(
-        "insert into schema_migrations (version, name, digest) "  # noqa: S608
+        "insert into schema_migrations (version, name, digest) "  # noqa: S608  # nosec B608
         f"values ({migration.version}, '{migration.name}', '{migration.digest}')"
     )
