@@ -25,10 +25,10 @@ from tests.unit.providers.test_ses_https import CONFIRMATION, HOST, NOTIFICATION
 DAY = timedelta(days=1)
 NAME = CERTIFICATE_URL.rsplit("/", 1)[1]
 REGIONS = {
-    "arn:aws:sns:eu-west-1:111122223333:t": "sns.eu-west-1.amazonaws.com",
-    "arn:aws:sns:af-south-1:111122223333:t": "sns.af-south-1.amazonaws.com",
-    "arn:aws-us-gov:sns:us-gov-east-1:111122223333:t": "sns.us-gov-east-1.amazonaws.com",
-    "arn:aws-cn:sns:cn-north-1:111122223333:t": "sns.cn-north-1.amazonaws.com.cn",
+    "arn:aws:sns:eu-west-1:210987654321:t": "sns.eu-west-1.amazonaws.com",
+    "arn:aws:sns:af-south-1:210987654321:t": "sns.af-south-1.amazonaws.com",
+    "arn:aws-us-gov:sns:us-gov-east-1:210987654321:t": "sns.us-gov-east-1.amazonaws.com",
+    "arn:aws-cn:sns:cn-north-1:210987654321:t": "sns.cn-north-1.amazonaws.com.cn",
 }
 #: Other spellings of the one address, which a lenient reader takes for it, and some that only look like it.
 SPELLINGS = [
@@ -201,15 +201,15 @@ def test_a_certificate_names_sns(keys: Keys, common: list[str], listed: list[str
 @pytest.mark.parametrize(
     ("topic", "name", "status"),
     [
-        ("arn:aws-cn:sns:cn-north-1:111122223333:t", "sns-cn-north-1.amazonaws.com.cn", 200),
-        ("arn:aws-cn:sns:cn-north-1:111122223333:t", "sns.cn-north-1.amazonaws.com.cn", 200),
-        ("arn:aws-cn:sns:cn-north-1:111122223333:t", "sns-cn-northwest-1.amazonaws.com.cn", 401),
-        ("arn:aws-us-gov:sns:us-gov-west-1:111122223333:t", "sns-us-gov-west-1.amazonaws.com", 200),
-        ("arn:aws-us-gov:sns:us-gov-east-1:111122223333:t", "sns-us-gov-west-1.amazonaws.com", 200),
-        ("arn:aws-us-gov:sns:us-gov-east-1:111122223333:t", "sns.us-gov-east-1.amazonaws.com", 200),
-        ("arn:aws:sns:us-east-1:111122223333:t", "sns-us-gov-west-1.amazonaws.com", 401),
-        ("arn:aws:sns:af-south-1:111122223333:t", "sns-signing.af-south-1.amazonaws.com", 200),
-        ("arn:aws:sns:af-south-1:111122223333:t", "sns-signing.me-south-1.amazonaws.com", 401),
+        ("arn:aws-cn:sns:cn-north-1:210987654321:t", "sns-cn-north-1.amazonaws.com.cn", 200),
+        ("arn:aws-cn:sns:cn-north-1:210987654321:t", "sns.cn-north-1.amazonaws.com.cn", 200),
+        ("arn:aws-cn:sns:cn-north-1:210987654321:t", "sns-cn-northwest-1.amazonaws.com.cn", 401),
+        ("arn:aws-us-gov:sns:us-gov-west-1:210987654321:t", "sns-us-gov-west-1.amazonaws.com", 200),
+        ("arn:aws-us-gov:sns:us-gov-east-1:210987654321:t", "sns-us-gov-west-1.amazonaws.com", 200),
+        ("arn:aws-us-gov:sns:us-gov-east-1:210987654321:t", "sns.us-gov-east-1.amazonaws.com", 200),
+        ("arn:aws:sns:us-east-1:210987654321:t", "sns-us-gov-west-1.amazonaws.com", 401),
+        ("arn:aws:sns:af-south-1:210987654321:t", "sns-signing.af-south-1.amazonaws.com", 200),
+        ("arn:aws:sns:af-south-1:210987654321:t", "sns-signing.me-south-1.amazonaws.com", 401),
     ],
 )
 def test_each_partition_has_its_own_names(keys: Keys, topic: str, name: str, status: int) -> None:

@@ -9,7 +9,7 @@ from local.samples import standardwebhooks as sampler
 from local.samples.standardwebhooks import SAMPLES
 from mailfold.errors import VerificationError
 from mailfold.events import Event
-from mailfold.signatures import prove_standard_webhook
+from mailfold.standard_webhook import prove_standard_webhook
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {

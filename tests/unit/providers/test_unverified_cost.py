@@ -25,7 +25,7 @@ COUNTS = (1, 2, 10, 11, 200, 2000)
 SEPARATORS = (" ", ",", ", ", ";", "&")
 PAD = 100_000
 STANDARD = {"resend": "svix", "standardwebhooks": "webhook"}
-TOPICS = ("arn:aws:sns:eu-west-1:111122223333:ses-events", "arn:aws:sns:eu-west-1:111122223333:other")
+TOPICS = ("arn:aws:sns:eu-west-1:210987654321:ses-events", "arn:aws:sns:eu-west-1:210987654321:other")
 #: Providers whose signature stands in the body.
 IN_BODY = ("mailgun", "unisender", "ses")
 
@@ -116,11 +116,9 @@ def test_each_secret_hashes_the_body_once_for_all_signatures(
     assert calls == (SECRETS if well_formed else 0)
 
 
-@pytest.mark.parametrize("name", STANDARD)
 @pytest.mark.parametrize("count", COUNTS)
-def test_ed25519_which_cannot_share_a_hash_is_tried_for_two_signatures_at_most(
-    name: str, count: int, meter: Meter
-) -> None:
+def test_ed25519_which_cannot_share_a_hash_is_tried_for_two_signatures_at_most(count: int, meter: Meter) -> None:
+    name = "standardwebhooks"  # the only one that takes public keys of this kind
     endpoint = Endpoint(name, secrets=[make_key_pair().secret for _ in range(SECRETS)])
     body, headers = forged(name, endpoint)
     meter.read()
