@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -125,11 +126,10 @@ def test_a_value_that_stands_for_a_secret_is_a_placeholder(value: str) -> None:
 
 
 def test_no_random_secret_is_taken_for_a_placeholder() -> None:
-    made = [
-        made
-        for _ in range(500)
-        for made in (secrets.token_hex(16), secrets.token_urlsafe(16), str(secrets.randbits(64)))
-    ]
+    rng = Random(11)
+    blobs = [rng.randbytes(16) for _ in range(2_000)]
+    made = [text for blob in blobs for text in (blob.hex(), base64.urlsafe_b64encode(blob).decode().rstrip("="))]
+    made += [f"my-{text}" for text in made] + [f"the-{text}" for text in made]
 
     assert [secret for secret in made if fault_of(secret, lambda _: None)] == []
 

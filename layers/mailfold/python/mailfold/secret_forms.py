@@ -25,7 +25,8 @@ _BEFORE_THE_KEY = re.compile(r"(?:basic|header):[^:]*:|bearer:|whsec_|whpk_|whsk
 #: Accounts that AWS prints in its own documents.
 _SAMPLE_ARN = re.compile(r"arn:aws[\w-]*:[\w-]+:[\w-]*:(?:123456789012|111122223333|444455556666|777788889999)(?::.*)?")
 _STANDS_FOR_A_VALUE = re.compile(
-    r"(?:the|your|my)[-_ ].*"
+    r"your[-_ ].*"
+    r"|(?-i:[Tt]he|[Mm]y)(?-i:[-_ .:]+[A-Z]?[a-z]+)+[0-9]{0,3}|(?-i:THE|MY)(?-i:[-_ .:]+[A-Z]+)+[0-9]{0,3}"
     r"|<.*>|\[.*\]|\{.*\}|%\w+%|\$\{?[A-Za-z_]\w*\}?|\$\(.*\)"
     r"|.*…|….*|.*\.\.\.|\.\.\..*"
     r"|[x*.#?_-]+",
