@@ -50,9 +50,12 @@ grant select on status_ranks, current_status, suppressed, daily_totals, schema_m
 grant select, insert, update, delete on email_events, message_status, suppressions, dead_letters to mailfold_operate;
 grant select, insert, update on webhook_inbox to mailfold_operate;
 grant select, update on outbox to mailfold_operate;
-grant insert on announcements to mailfold_operate;
+grant select, insert on announcements to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
+grant execute on function erase_search(text, bigint, bigint, text) to mailfold_operate;
+-- Another content of an event of an erased person must not bring the address back.
+grant execute on function erased_form(text) to mailfold_process;
 
 -- What a person may do about tokens; the digests are no secret, but nobody else needs them.
 grant select, insert, update on api_tokens to mailfold_operate;
