@@ -15,9 +15,7 @@ _LONGER_NAME_OF_ID = re.compile(r"[^\W_]\Z")
 #: In a return path an address stands as bounce+ann=example.com@: behind a sign.
 _LONGER_NAME_OF_PATH = re.compile(r"(?:[^\W_]|[^\W_][._'])\Z")
 #: A longer domain ends in letters, and no @ follows: what else follows is a counter, or another host in an id.
-_LONGER_DOMAIN = re.compile(
-    r"[^\W_]|_|(?:[.-][^\W_]+)*\.[^\W\d_]{2,}(?![\w@-])|(?:-[^\W_]+)+\.[^\W\d_]{2,}(?![\w@-])"
-)
+_LONGER_DOMAIN = re.compile(r"[^\W_]|_|(?:[.-][^\W_]+)*\.[^\W\d_]{2,}(?![\w@-])|(?:-[^\W_]+)+\.[^\W\d_]{2,}(?![\w@-])")
 #: In a return path the host of the bounces follows the domain.
 _LONGER_DOMAIN_OF_PATH = re.compile(r"[^\W_]|_|[.-][^\W_]")
 #: What is masked while the rest is searched; no text from outside holds it, because Postgres takes no NUL.
@@ -52,7 +50,7 @@ class Redaction:
         return _replace(self._path, text, self.form, _LONGER_NAME_OF_PATH, _LONGER_DOMAIN_OF_PATH)
 
     def redact_id(self, text: str, *, owner: str = "") -> str:
-        """Return an id without the address, whatever signs tie it to the rest; the longer address of its owner stays."""
+        """Return an id without the address, whatever signs tie it to the rest; its owner keeps a longer one."""
         if self.is_address(owner):
             return self._path.sub(self.form, self._whole.sub(self.form, text))
         masked: list[str] = []

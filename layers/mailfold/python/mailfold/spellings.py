@@ -32,16 +32,12 @@ def parts_of(address: str) -> tuple[str, str]:
 
 def loosely(address: str) -> str:
     """Return a regular expression for Postgres that finds every spelling, and texts that are none."""
-    return "|".join(
-        f"{_QUOTE}?{name}{_QUOTE}?(?:{_at()}|{_one('=')}){domain}" for name, domain in _wild_parts(address)
-    )
+    return "|".join(f"{_QUOTE}?{name}{_QUOTE}?(?:{_at()}|{_one('=')}){domain}" for name, domain in _wild_parts(address))
 
 
 def exactly(address: str) -> str:
     """Return a regular expression for Python that finds every spelling but return paths."""
-    return "|".join(
-        f"(?:{_QUOTE}{name}{_QUOTE}|{name})(?:{_at()}){domain}" for name, domain in _wild_parts(address)
-    )
+    return "|".join(f"(?:{_QUOTE}{name}{_QUOTE}|{name})(?:{_at()}){domain}" for name, domain in _wild_parts(address))
 
 
 def in_return_path(address: str) -> str:

@@ -1,4 +1,4 @@
-"""What becomes of one row when a person is erased: a row about the person is emptied, a mention elsewhere is replaced."""
+"""What becomes of a row when a person is erased: one about the person is emptied, a mention elsewhere is replaced."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -17,7 +17,6 @@ from mailfold.steps.unit import plainly_named, storable
 from mailfold.store.replay import COLUMNS, Row
 
 
-
 class LeftAlone(Exception):
     """An event stays as it is; the sentence says why."""
 
