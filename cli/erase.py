@@ -9,6 +9,7 @@ from cli.errors import DONE, FOUND
 from cli.place import Place
 from cli.show import as_json, table
 from local.progress import Progress
+from mailfold.redaction import Redaction
 
 Tables = dict[str, dict[str, int]]
 
@@ -27,15 +28,18 @@ def erase(arguments: argparse.Namespace, place: Place) -> int:
     address = arguments.address.strip().lower()
     stops = _stops(place, address)
     if not (arguments.apply and arguments.yes):
-        counted = _rows(_pass(place, "erase.verify", address, "count"))
+        counted = _rows(_pass(place, "erase.verify", address, "count")[0])
         if not arguments.apply:
             return _report(arguments, {"applied": False, "tables": counted, "stops_before": stops})
         print(_lines(counted), file=sys.stderr)
         confirm("This cannot be taken back.", answer=address)
-    changed = _pass(place, "erase", address, "erase")
-    told: dict[str, Any] = {"applied": True, "tables": _rows(changed, _pass(place, "erase.verify", address, "prove"))}
-    told |= {"stops_before": stops, "stops_after": _stops(place, address)}
-    return _report(arguments, told)
+    changed, form = _pass(place, "erase", address, "erase")
+    left, _ = _pass(place, "erase.verify", address, "prove")
+    # A scope that names the address is called by its erased form now.
+    redaction = Redaction(address, form)
+    before = sorted({redaction.redact_id(scope, owner=address) for scope in stops})
+    told: dict[str, Any] = {"applied": True, "tables": _rows(changed, left)}
+    return _report(arguments, {**told, "stops_before": before, "stops_after": _stops(place, address)})
 
 
 def _stops(place: Place, address: str) -> list[str]:
@@ -44,8 +48,8 @@ def _stops(place: Place, address: str) -> list[str]:
     return sorted({scope["scope"] for scope in explained["scopes"] if scope["stopped"]})
 
 
-def _pass(place: Place, command: str, address: str, label: str) -> Tables:
-    """Give an order page by page until every table is looked through."""
+def _pass(place: Place, command: str, address: str, label: str) -> tuple[Tables, str]:
+    """Give an order page by page until every table is looked through; return what it counted, and the erased form."""
     tables: Tables = {}
     progress: Progress | None = None
     after = None
@@ -60,22 +64,27 @@ def _pass(place: Place, command: str, address: str, label: str) -> Tables:
         progress = progress or Progress(label, max(page["rows"], looked_at))
         progress.reach(looked_at)
         if after is None:
-            return tables
+            return tables, page.get("erased_form", "")
 
 
-def _rows(done: Tables, left: Tables | None = None) -> list[dict[str, Any]]:
-    """Return a line for each table; what was changed and what is left is unknown as long as nothing was done."""
-    return [
-        {
-            "table": name,
-            "looked_at": counts["looked_at"],
-            "found": counts["found"],
-            "changed": counts["changed"] if left else None,
-            "left": left[name]["found"] if left else None,
-            "similar": counts["similar"],
-        }
-        for name, counts in done.items()
-    ]
+def _rows(done: Tables, proof: Tables | None = None) -> list[dict[str, Any]]:
+    """Return a line for each table; the proof knows tables that nothing is changed in."""
+    nothing = dict.fromkeys(("looked_at", "found", "similar", "changed"), 0)
+    rows = []
+    for name in [*done, *(name for name in proof or {} if name not in done)]:
+        counts, left = done.get(name, nothing), (proof or {}).get(name, nothing)
+        rows.append(
+            {
+                "table": name,
+                "looked_at": max(counts["looked_at"], left["looked_at"]),
+                "found": counts["found"],
+                "changed": counts["changed"] if proof else None,
+                "left": left["found"] if proof else None,
+                # Counted behind the change: before it, a row may hold both.
+                "similar": left["similar"] if proof else counts["similar"],
+            }
+        )
+    return rows
 
 
 def _report(arguments: argparse.Namespace, told: dict[str, Any]) -> int:
@@ -94,9 +103,16 @@ def _report(arguments: argparse.Namespace, told: dict[str, Any]) -> int:
     if any(row["similar"] for row in told["tables"]):
         print("similar: rows that hold a longer text with the address in it, such as another person's; left alone")
     if not kept:
-        print("mailfold: a stop is gone; a newer lift was joined to it? suppressions explain tells", file=sys.stderr)
+        print(
+            "mailfold: a stop is gone; suppressions explain tells whether a newer lift was joined to it",
+            file=sys.stderr,
+        )
     if left:
         print("mailfold: run it again; what is left over came meanwhile or was being changed", file=sys.stderr)
+        print(
+            "mailfold: in a table of your own, remove it yourself: erase changes only the tables of Mailfold",
+            file=sys.stderr,
+        )
     return DONE if kept and not left else FOUND
 
 

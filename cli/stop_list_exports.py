@@ -7,7 +7,7 @@ from datetime import datetime
 from email.utils import format_datetime
 from typing import Any, TextIO
 
-from cli.cells import harmless
+from cli.cells import calculates, harmless
 from cli.stop_lists import OWN_COLUMNS
 
 Row = Mapping[str, Any]
@@ -84,6 +84,8 @@ class Writer:
         self._csv = csv.writer(file, lineterminator="\n")
         self.written = 0
         self.left_out = 0
+        #: Stops that their provider could take, and a spreadsheet must not see.
+        self.calculating = 0
         if self._export.header:
             self._csv.writerow(self._export.header)
 
@@ -93,6 +95,9 @@ class Writer:
         cells = None if erased else self._export.cells(row)
         if cells is None:
             self.left_out += 1
+            return
+        if any(calculates(cell) for cell in cells):
+            self.calculating += 1
             return
         self._csv.writerow(cells)
         self.written += 1

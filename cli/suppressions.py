@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from cli.ask import confirm
 from cli.errors import DONE, FOUND, CommandError
+from cli.files import private_file
 from cli.place import Place
 from cli.show import as_json, fields, table
 from cli.stop_list_exports import EXPORTS, Writer
@@ -177,18 +178,25 @@ def _send(place: Place, reading: Reading, label: str, *, apply: bool) -> Counter
 
 def export(arguments: argparse.Namespace, place: Place) -> int:
     """Write what is stopped now."""
-    with _output(arguments.output) as file:
+    with private_file(arguments.output) if arguments.output else contextlib.nullcontext(sys.stdout) as file:
         writer = Writer(file, arguments.format)
         progress = None
         for row, total in _export_rows(place):
             progress = progress or Progress("export", total)
             progress.advance()
             writer.write(row)
-    told = {"format": arguments.format, "written": writer.written, "left_out": writer.left_out}
     if arguments.json and arguments.output:
-        print(as_json(told))
-    elif writer.left_out:
+        told = {"written": writer.written, "left_out": writer.left_out, "calculating": writer.calculating}
+        print(as_json({"format": arguments.format, **told}))
+        return DONE
+    if writer.left_out:
         print(f"mailfold: {writer.left_out} stops have no place in {arguments.format}", file=sys.stderr)
+    if writer.calculating:
+        print(
+            f"mailfold: {writer.calculating} stops are not written because a spreadsheet would calculate their cells;"
+            " `suppressions list --most 0` names them: enter them at the provider one by one",
+            file=sys.stderr,
+        )
     return DONE
 
 
@@ -200,18 +208,6 @@ def _export_rows(place: Place) -> Iterator[tuple[dict[str, Any], int]]:
         if page["next"] is None:
             return
         page = place.order("suppressions.export", after=page["next"])
-
-
-@contextlib.contextmanager
-def _output(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        yield sys.stdout
-        return
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            yield file
-    except OSError as exc:
-        raise CommandError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
 def _pages(place: Place, command: str, **arguments: Any) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,11 @@
 """mailfold suppressions, at a pretended stack."""
 
+import ast
+import csv
 import io
 import json
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ import pytest
 
 from cli import __main__ as cli
 from cli.errors import CommandError
+from cli.stop_list_exports import EXPORTS
 
 Answers = dict[str, Callable[[dict[str, Any]], dict[str, Any]]]
 
@@ -229,6 +234,89 @@ def test_each_export_is_what_its_reader_takes(
     assert code == 0
     assert told.out.splitlines() == lines
     assert ("have no place" in told.err) is (name != "mailfold")
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTS))
+@pytest.mark.parametrize(
+    "address", ["=cmd|calc@x.example", "@sum@x.example", "+cmd|calc!a1@x.example", "=1+1@x.example"]
+)
+@pytest.mark.parametrize("reason", ["bounced", "complained", "unsubscribed"])
+def test_no_export_holds_a_cell_that_calculates(
+    run: Run, capsys: pytest.CaptureFixture[str], name: str, address: str, reason: str
+) -> None:
+    rows = [
+        stop(address, reason=reason),
+        stop("a@x.org", reason=reason, scope="tag:=cmd|calc"),
+        stop("b@x.org", reason=reason),
+    ]
+
+    code, _ = run("suppressions", "export", "--format", name, answers={"suppressions.export": pages(rows)})
+
+    told = capsys.readouterr()
+    cells = [cell for line in csv.reader(told.out.splitlines()) for cell in line]
+    assert code == 0
+    assert not [cell for cell in cells if cell.startswith(("=", "@", "+cmd"))]
+    # What is written is what the provider must get.
+    assert (address in cells) is False
+    if name != "mailfold" and "b@x.org" in cells:
+        assert "would calculate" in told.err
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o000])
+def test_a_file_with_addresses_is_readable_by_its_owner_alone_from_the_start(
+    run: Run, tmp_path: Path, umask: int
+) -> None:
+    path = tmp_path / "stops.csv"
+    modes: list[int] = []
+
+    def answer(_: dict[str, Any]) -> dict[str, Any]:
+        modes.append(stat.S_IMODE(path.stat().st_mode))
+        return {"total": 1, "suppressions": [stop("a@x.org")], "next": None}
+
+    before = os.umask(umask)
+    try:
+        code, _ = run("suppressions", "export", "--output", str(path), answers={"suppressions.export": answer})
+    finally:
+        os.umask(before)
+
+    assert code == 0
+    assert modes == [0o600]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_export_does_not_follow_a_link(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+
+    code, _ = run(
+        "suppressions", "export", "--output", str(tmp_path / "link"), answers={"suppressions.export": pages([])}
+    )
+
+    assert code == 2
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_every_file_that_the_command_line_writes_is_private() -> None:
+    writes = {
+        "write_text",
+        "write_bytes",
+        "open",
+        "fdopen",
+        "mkstemp",
+        "NamedTemporaryFile",
+        "copy",
+        "copyfile",
+        "touch",
+    }
+    found = set()
+    for path in Path(cli.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if name in writes:
+                    found.add((path.name, name))
+
+    # The one of the entry point opens /dev/null.
+    assert found == {("__main__.py", "open"), ("files.py", "open"), ("files.py", "fdopen")}
 
 
 def test_an_export_does_not_overwrite_a_file(run: Run, file: Path, capsys: pytest.CaptureFixture[str]) -> None:

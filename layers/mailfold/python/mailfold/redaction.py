@@ -2,55 +2,92 @@
 
 import json
 import re
-from collections.abc import Iterator
+from functools import lru_cache
+
+from mailfold.spellings import decoded, exactly, in_return_path, loosely, with_signs
 
 _LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
-_WORD = r"[^\W_]"
-#: What belongs to the local part of another address when it stands before the one that is looked for.
-_JOINT = r"[._+'-]"
-
-# An address may begin after anything that is no part of a longer one. Behind an escape the letter before it is none:
-# %3D is an equals sign, =3C opens an angle, \n ends a line. But %2B, %2D, %2E, %5F and %27 are joints.
-_BEGINS = (
-    rf"(?:(?<!{_WORD})(?<!{_WORD}{_JOINT})(?<!^[._+-])"
-    r"|(?<=%[0-9a-f]{2})(?<!%2[7bde])(?<!%5f)"
-    r"|(?:(?<=%25[0-9a-f]{2})|(?<=%2525[0-9a-f]{2}))(?<!252[7bde])(?<!255f)"
-    r"|(?<==3[acde])|(?<==2[02])|(?<==0[ad])"
-    r"|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))"
-)
-#: In a return path an address stands as bounce+ann=example.com@: behind a joint.
-_BEGINS_VERP = rf"(?<!{_WORD})(?<!{_WORD}[._'])"
-#: A dot or dash goes on to a longer domain only where something follows it.
-_ENDS = rf"(?!{_WORD}|_|[.-]{_WORD})"
+#: So much of what stands before and behind an address is looked at.
+_NEAR = 200
+#: What ends in one of these is part of a longer local part: a letter, or a sign behind a letter.
+_LONGER_NAME = re.compile(r"(?:[^\W_]|[^\W_][._+'-]|^[._+-])\Z")
+_LONGER_NAME_OF_ID = re.compile(r"[^\W_]\Z")
+#: In a return path an address stands as bounce+ann=example.com@: behind a sign.
+_LONGER_NAME_OF_PATH = re.compile(r"(?:[^\W_]|[^\W_][._'])\Z")
+#: A longer domain ends in letters, and no @ follows: what else follows is a counter, or another host in an id.
+_LONGER_DOMAIN = re.compile(r"[^\W_]|_|(?:[.-][^\W_]+)*\.[^\W\d_]{2,}(?![\w@-])|(?:-[^\W_]+)+\.[^\W\d_]{2,}(?![\w@-])")
+#: In a return path the host of the bounces follows the domain.
+_LONGER_DOMAIN_OF_PATH = re.compile(r"[^\W_]|_|[.-][^\W_]")
+#: What is masked while the rest is searched; no text from outside holds it, because Postgres takes no NUL.
+_MASK = "\0"
 
 
 class Redaction:
-    """Puts a form in the place of an address: plain, percent-encoded, as JSON, HTML or a return path writes it."""
+    """Puts a form in the place of an address, however it is spelled."""
 
     def __init__(self, address: str, form: str) -> None:
-        self._form = form
-        name, _, domain = address.rpartition("@")
-        wild_name, wild_domain = _wild(name), _wild(domain)
+        self.form = form
+        self._address = address.casefold()
         #: For Postgres, and too wide: finds every text that may hold the address, and some that do not.
-        self.pattern = f"{wild_name}(?:=|{_wild('@')}){wild_domain}"
+        self.pattern = loosely(address)
         flags = re.IGNORECASE
-        self._exact = (
-            re.compile(f"{_BEGINS}{wild_name}{_wild('@')}{wild_domain}{_ENDS}", flags),
-            re.compile(f"{_BEGINS_VERP}{wild_name}={wild_domain}{_ENDS}", flags),
-        )
+        whole = exactly(address)
+        self._whole = re.compile(whole, flags)
+        self._path = re.compile(in_return_path(address), flags)
+        name = r'(?:\\*"[^"<>]{0,200}"|[^<>,;:"@]{1,100})'
+        self._mailbox = re.compile(rf"(?P<before>(?:^|[,;])\s*){name}\s*<\s*(?:{whole})\s*>(?=\s*(?:$|[,;]))", flags)
+
+    def is_address(self, text: object) -> bool:
+        """Tell whether a text is the address, or what stands for it, and nothing more."""
+        return isinstance(text, str) and (text == self.form or self._whole.fullmatch(text.strip()) is not None)
 
     def redact(self, text: str) -> str:
-        """Return the text without the address; JSON, also JSON within JSON, keeps its shape and its numbers."""
+        """Return the text without the address and the name beside it; JSON keeps its shape and its numbers."""
         if text.lstrip()[:1] in {"{", "[", '"'} and _is_json(text):
             return _LITERAL.sub(self._redact_literal, text)
-        for pattern in self._exact:
-            text = pattern.sub(self._form, text)
-        return text
+        text = self._mailbox.sub(rf"\g<before><{self.form}>", text)
+        text = _replace(self._whole, text, self.form, _LONGER_NAME, _LONGER_DOMAIN)
+        return _replace(self._path, text, self.form, _LONGER_NAME_OF_PATH, _LONGER_DOMAIN_OF_PATH)
+
+    def redact_id(self, text: str, *, owner: str = "") -> str:
+        """Return an id without the address, whatever signs tie it to the rest; its owner keeps a longer one."""
+        if self.is_address(owner):
+            return self._path.sub(self.form, self._whole.sub(self.form, text))
+        masked: list[str] = []
+
+        def mask(found: re.Match[str]) -> str:
+            masked.append(found.group())
+            return _MASK
+
+        if self._address in owner.casefold():
+            text = _spellings_of(owner).sub(mask, text)
+        text = _replace(self._whole, text, self.form, _LONGER_NAME_OF_ID, _LONGER_DOMAIN)
+        text = _replace(self._path, text, self.form, _LONGER_NAME_OF_ID, _LONGER_DOMAIN_OF_PATH)
+        return "".join(part + kept for part, kept in zip(text.split(_MASK), [*masked, ""], strict=True))
 
     def _redact_literal(self, found: re.Match[str]) -> str:
         text = json.loads(found.group())
         redacted = self.redact(text)
         return found.group() if redacted == text else json.dumps(redacted)
+
+
+@lru_cache(maxsize=100)
+def _spellings_of(address: str) -> re.Pattern[str]:
+    return re.compile(f"{exactly(address)}|{in_return_path(address)}", re.IGNORECASE)
+
+
+def _replace(
+    pattern: re.Pattern[str], text: str, form: str, longer_name: re.Pattern[str], longer_domain: re.Pattern[str]
+) -> str:
+    """Put the form where the address is found and no longer address is around it."""
+
+    def replaced(found: re.Match[str]) -> str:
+        before = with_signs(decoded(text[max(found.start() - _NEAR, 0) : found.start()]))
+        behind = with_signs(decoded(text[found.end() : found.end() + _NEAR]))
+        longer = longer_name.search(before) or longer_domain.match(behind)
+        return found.group() if longer else form
+
+    return pattern.sub(replaced, text)
 
 
 def _is_json(text: str) -> bool:
@@ -59,24 +96,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _wild(part: str) -> str:
-    return "".join(char if char.isascii() and char.isalnum() else f"(?:{'|'.join(_ways(char))})" for char in part)
-
-
-def _ways(char: str) -> Iterator[str]:
-    """Return the ways to write a character, as a regular expression that Python and Postgres read alike."""
-    code = ord(char)
-    # JSON within JSON doubles the backslashes at each level.
-    yield (r"\\*" if char in '"\\' else "") + f"\\U{code:08x}"
-    octets = char.encode("utf-8", "surrogatepass")
-    # An address in a link in a link is encoded once for each.
-    yield "".join(f"%(?:25)*{octet:02x}" for octet in octets)
-    yield "".join(f"={octet:02x}" for octet in octets)
-    units = char.encode("utf-16-be", "surrogatepass")
-    yield "".join(rf"\\+u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-    yield f"&#{code};"
-    yield f"&#x{code:x};"
-    if char == "@":
-        yield "&commat;"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mailfold.erasure import erased_event, is_erased
 from mailfold.events import Event
 from mailfold.steps.staging import Opened, Staged, event_letter, json_text
 from mailfold.store import batch
@@ -44,13 +45,16 @@ def _fingerprints(tx: Transaction, staged: Staged, stored: set[str]) -> dict[str
 
 def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, Event]], *, publish: bool) -> None:
     """Fold all contents of an event, store the one that sorts first, and keep the others as dead letters."""
+    conflicts = _erased(tx, conflicts)
     replaced = batch.settle(tx, [event for _, event in conflicts], publish=publish)
     # Asked again, because a transaction that was waited for may have stored the very content that is settled here.
     kept = batch.held_otherwise(tx, [event for _, event in conflicts])
     for one, event in conflicts:
         if kept.get(event.event_id, event.fingerprint) != event.fingerprint:
             letter = event_letter(one, *CONFLICT, event.raw)
-            staged.letters.append(replace(letter, identity=f"{event.event_id}:{event.fingerprint}"))
+            headers = {} if is_erased(event.raw) else letter.headers
+            identity = f"{event.event_id}:{event.fingerprint}"
+            staged.letters.append(replace(letter, headers=headers, identity=identity))
     staged.letters.extend(
         DeadLetter(
             kind=CONFLICT[0],
@@ -63,3 +67,12 @@ def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, E
         )
         for loser in replaced
     )
+
+
+def _erased(tx: Transaction, conflicts: Sequence[tuple[Opened, Event]]) -> Sequence[tuple[Opened, Event]]:
+    """Return contents of events whose person was erased since without what names the person: it must not come back."""
+    forms = batch.erased_as(tx, [event for _, event in conflicts])
+    return [
+        (one, erased_event(event, forms[event.event_id]) if event.event_id in forms else event)
+        for one, event in conflicts
+    ]

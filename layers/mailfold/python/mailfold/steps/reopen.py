@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mailfold.envelope import Envelope
+from mailfold.erasure import ERASED_TEXT
 from mailfold.errors import MalformedPayload, Quarantine, UnparseableEvent
 from mailfold.jsontext import loads, may_be_unstorable
 from mailfold.providers import REGISTRY
@@ -82,6 +83,8 @@ class Reopened:
 
 def reopen(unit: UnitOfWork, letter: Letter) -> Reopened | Outcome:
     """Return the letter as process would see it, or what keeps it from being tried."""
+    if letter.raw == ERASED_TEXT:
+        return Outcome(letter=letter, source=letter.source, counts=Counts(source=letter.source), untouched=True)
     try:
         opened = _open_record(unit, letter) if letter.source is None else _open_events(unit, letter)
         if letter.kind == CONFLICT[0]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mailfold.envelope import Envelope, parse_record
 from mailfold.errors import DataRejected, NotAnEnvelope, UnparseableEvent
-from mailfold.events import Event, Raw, digest
+from mailfold.events import Event, Raw, digest, plain_id
 from mailfold.jsontext import may_be_unstorable, storable_raw, storable_text
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
@@ -93,8 +93,9 @@ class UnitOfWork:
         if source is None or source.provider != envelope.provider:
             raise NotAnEnvelope("an envelope of a source that is not configured")
         suspicious = may_be_unstorable(record.body)
-        if suspicious:
-            envelope = replace(envelope, claim_key=storable_text(envelope.claim_key))
+        claim_key = plain_id(storable_text(envelope.claim_key) if suspicious else envelope.claim_key)
+        if claim_key != envelope.claim_key:
+            envelope = replace(envelope, claim_key=claim_key)
         return Opened(record=record, envelope=envelope, suspicious=suspicious)
 
     def _unwrap(self, body: Mapping[str, Any], record: Record) -> Envelope:
@@ -183,7 +184,13 @@ def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
     if not isinstance(raw, dict):
         raise UnparseableEvent("the event is not an object")
     events = REGISTRY[one.envelope.provider].parse(raw, origin)
-    return [storable(event) for event in events] if one.suspicious else events
+    return [plainly_named(storable(event) if one.suspicious else event) for event in events]
+
+
+def plainly_named(event: Event) -> Event:
+    """Return an event under the id that it is stored with."""
+    event_id = plain_id(event.event_id)
+    return event if event_id == event.event_id else replace(event, event_id=event_id)
 
 
 def storable(event: Event) -> Event:

@@ -156,6 +156,12 @@ def held_otherwise(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
     return {row[0]: row[1] for row in tx.run("held", {"events": _json(pairs)})}
 
 
+def erased_as(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
+    """Return the erased form of their recipient for those events that are stored under it."""
+    rows = [{"event_id": event.event_id, "recipient": event.recipient} for event in events]
+    return {row[0]: row[1] for row in tx.run("erased_as", {"events": _json(rows)})}
+
+
 def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters: Iterable[DeadLetter]) -> None:
     """Record what came of each claim and keep what could not be folded."""
     tx.run(

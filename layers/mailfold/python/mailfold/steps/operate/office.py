@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mailfold.jsontext import dumps
 from mailfold.request import Source
+from mailfold.store import audit
 from mailfold.store.connection import Database, Transaction
 from mailfold.telemetry import Telemetry
 
@@ -36,7 +36,4 @@ class Office:
 
     def note(self, tx: Transaction, action: str, *, address: str | None = None, **details: Any) -> None:
         """Write into the audit log what this transaction does; an address is noted in its erased form."""
-        tx.run(
-            "audit",
-            {"by_whom": self.by, "action": action, "address": address or "", "details": dumps(details)},
-        )
+        audit.note(tx, by=self.by, action=action, address=address or "", **details)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from mailfold.erasure import ERASED_REASON
 from mailfold.errors import Declined, TransientStoreError
 from mailfold.jsontext import dumps
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
-from mailfold.steps.operate.rereading import ERASED_REASON, Rereading, differing, reread
+from mailfold.steps.operate.rereading import Rereading, differing, reread
 from mailfold.store.connection import Transaction
 from mailfold.store.reading import read
 from mailfold.store.replay import PLAN_ANEW, Row, Written, write_readings

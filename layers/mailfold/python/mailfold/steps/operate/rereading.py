@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from mailfold.erasure import ERASED, ERASED_REASON
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.jsontext import dumps, restore_raw
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin, Provider
 from mailfold.request import Source
-from mailfold.steps.unit import storable
+from mailfold.steps.unit import plainly_named, storable
 from mailfold.store.replay import COLUMNS, Row
-
-#: An address that was erased must not come back out of a raw that still holds it.
-ERASED = "erased:"
-ERASED_REASON = "its person was erased"
 
 
 class LeftAlone(Exception):
@@ -39,7 +36,11 @@ class Rereading:
 def reread(rows: Iterable[Row], sources: Mapping[str, Source]) -> Rereading:
     """Read stored rows anew; those of one raw share its events, each of which can be only one of them."""
     found = Rereading()
-    for raws in _by_raw(rows).values():
+    known = list(rows)
+    erased = {row["event_id"] for row in known if str(row["recipient"]).startswith(ERASED)}
+    # Their raws are gone.
+    found.left_alone.update(dict.fromkeys(erased, ERASED_REASON))
+    for raws in _by_raw(row for row in known if row["event_id"] not in erased).values():
         try:
             events = _parse(raws[0], sources, found)
         except LeftAlone as reason:
@@ -69,7 +70,7 @@ def _parse(row: Row, sources: Mapping[str, Source], found: Rereading) -> list[Ev
     )
     try:
         events = provider.parse(restore_raw(row["payload"]), origin)
-        return [storable(event) for event in events] if isinstance(row["payload"], str) else events
+        return [plainly_named(storable(event) if isinstance(row["payload"], str) else event) for event in events]
     except UnparseableEvent as reason:
         raise LeftAlone(f"unparseable: {reason}") from reason
     except Exception as surprise:
@@ -112,9 +113,6 @@ def _same_recipient(row: Row, event: Event) -> bool:
 
 
 def _take(row: Row, event: Event, found: Rereading) -> None:
-    if str(row["recipient"]).startswith(ERASED):
-        found.left_alone[row["event_id"]] = ERASED_REASON
-        return
     # The fingerprint too is today's: under the old one, a redelivery of words that are read otherwise is a conflict.
     reading = {name: getattr(event, name) for name in COLUMNS} | {"occurred_at": event.occurred_at.isoformat()}
     if differing(row, reading):

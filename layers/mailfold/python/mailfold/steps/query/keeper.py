@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from mailfold.jsontext import dumps
 from mailfold.steps.operate.office import Office
 from mailfold.steps.query.digests import Digests
 from mailfold.steps.query.health import Health
 from mailfold.steps.query.limits import Buckets
+from mailfold.store import audit
 from mailfold.store.connection import Transaction
 
 
@@ -73,5 +73,4 @@ class Asked:
 
     def note(self, action: str, *, address: str, **details: Any) -> None:
         """Write into the audit log what this question changes; an address is noted in its erased form."""
-        parameters = {"by_whom": self.office.by, "action": action, "address": address, "details": dumps(details)}
-        self.tx.run("audit", parameters)
+        audit.note(self.tx, by=self.office.by, action=action, address=address, **details)

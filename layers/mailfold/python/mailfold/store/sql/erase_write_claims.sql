@@ -2,8 +2,8 @@
 -- If the key without the address is taken, that claim was erased before: both are kept, the newer under a key of chance.
 with given as (
     select r.was, n.*
-    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
-    cross join lateral jsonb_populate_record(cast(null as webhook_inbox), r.becomes) as n
+    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)
+    cross join lateral jsonb_populate_record(cast(null as webhook_inbox), r.becomes || r.over) as n
 ),
 
 written as (

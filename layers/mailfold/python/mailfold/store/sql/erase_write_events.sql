@@ -2,8 +2,8 @@
 -- An id that holds the address changes too. If that id is there, the row came again after it was erased: one is enough.
 with given as (
     select r.was, r.was ->> 'event_id' as old_id, n.*
-    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
-    cross join lateral jsonb_populate_record(cast(null as email_events), r.becomes) as n
+    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)
+    cross join lateral jsonb_populate_record(cast(null as email_events), r.becomes || r.over) as n
 ),
 
 twins as (

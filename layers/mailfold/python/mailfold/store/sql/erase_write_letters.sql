@@ -1,8 +1,8 @@
 -- erase_write_letters: put rows without an address in the place of those that had it, unless they have changed since.
 with given as (
     select r.was, n.reason, n.claim_key, n.headers, n.raw
-    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
-    cross join lateral jsonb_populate_record(cast(null as dead_letters), r.becomes) as n
+    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)
+    cross join lateral jsonb_populate_record(cast(null as dead_letters), r.becomes || r.over) as n
 ),
 
 written as (

@@ -1,8 +1,8 @@
 -- erase_write_statuses: give rows to an erased form and join them with what it has, as it is by now.
 with given as (
     select r.was, n.*
-    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
-    cross join lateral jsonb_populate_record(cast(null as message_status), r.becomes) as n
+    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)
+    cross join lateral jsonb_populate_record(cast(null as message_status), r.becomes || r.over) as n
 ),
 
 gone as (

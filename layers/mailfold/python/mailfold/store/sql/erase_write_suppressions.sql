@@ -1,8 +1,8 @@
 -- erase_write_suppressions: take an address out of the evidence, unless a row has changed since it was read.
 with given as (
     select r.was, n.*
-    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb)
-    cross join lateral jsonb_populate_record(cast(null as suppressions), r.becomes) as n
+    from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)
+    cross join lateral jsonb_populate_record(cast(null as suppressions), r.becomes || r.over) as n
 ),
 
 written as (

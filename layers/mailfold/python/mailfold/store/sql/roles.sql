@@ -58,9 +58,12 @@ grant select, insert, update, delete on email_events, message_status, suppressio
 grant select, insert, update on webhook_inbox to mailfold_operate;
 -- Column by column: who may update a whole table may lock it, and with it every commit that announces.
 grant select, update (key, body, published_at) on outbox to mailfold_operate;
-grant insert on announcements to mailfold_operate;
+grant select, insert on announcements to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
+grant execute on function erase_search(text, bigint, bigint, text) to mailfold_operate;
+-- Another content of an event of an erased person must not bring the address back.
+grant execute on function erased_form(text) to mailfold_process;
 
 -- What a person may do about tokens; the digests are no secret, but nobody else needs them.
 grant select, insert, update on api_tokens to mailfold_operate;
