@@ -20,8 +20,9 @@ BATCH = [
     envelope(raw("c", "complaint", recipient="bob@example.com"), raw("old", "open", at="2026-02-02T00:00:00Z")),
     "not an envelope",
 ]
-#: Every statement there is: the second fold settles the conflict, the second look sees what others settled meanwhile.
-STATEMENTS = ["begin", "claim", "holders", "fold", "held", "fold", "held", "complete", "commit"]
+#: Every statement there is: before a conflict is settled its people may have been erased, the second fold settles it,
+#: and the second look sees what others settled meanwhile.
+STATEMENTS = ["begin", "claim", "holders", "fold", "held", "erased_as", "fold", "held", "complete", "commit"]
 
 
 def deliver(workshop: Any) -> Any:

@@ -73,7 +73,9 @@ def test_each_address_is_told_once_on_whatever_pages_its_bounces_stand(workshop:
 
     pages = refold_all(order, soft_limit=2, most=1)
 
-    assert [page["stopped"] for page in pages if page["addresses"]] == [[[f"a{n}@example.com", ""]] for n in range(3)]
+    told = [page["stopped"] for page in pages if page["addresses"]]
+    # What arrives at the same moment has the order of its ids, which tell nothing of addresses.
+    assert sorted(told) == [[[f"a{n}@example.com", ""]] for n in range(3)]
 
 
 @pytest.mark.parametrize(

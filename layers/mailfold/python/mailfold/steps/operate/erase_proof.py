@@ -89,7 +89,7 @@ def verify(office: Office, arguments: Arguments) -> dict[str, Any]:
     with office.database.transaction() as tx:
         [[form]] = tx.run("erase_form", {"address": address})
         known = read(tx, "erase_search_tables", {})
-    place = _place(arguments.value("after"), known)
+    place: Place | None = _place(arguments.value("after"), known)
     search, pattern = Search(address), loosely(address)
     tables: dict[str, dict[str, int]] = {}
     enough_ms = office.remaining_ms() - WORK_MS

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from mailfold.jsontext import dumps
 from mailfold.steps.operate.office import Office
 from mailfold.steps.query.digests import Digests
 from mailfold.steps.query.health import Health
