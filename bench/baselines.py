@@ -16,6 +16,7 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 
 from bench.traffic import RECEIVED_AT, SOURCE
+from local.testing.handlers import Context
 from mailfold.envelope import Envelope, parse_record
 from mailfold.events import Event, Raw
 from mailfold.providers import REGISTRY
@@ -23,7 +24,6 @@ from mailfold.providers.base import Origin
 from mailfold.store import batch
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.queries import query
-from tests.support.handlers import Context
 
 TABLES = (Path(__file__).parent / "sql/article_tables.sql").read_text()
 TERMINAL = {"bounce", "spamreport"}

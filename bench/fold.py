@@ -15,8 +15,8 @@ from bench.lab import Function, Lab, process_function, taken
 from bench.measure import Way, in_turns, ratios
 from bench.progress import Ticker
 from bench.traffic import SOURCES, Traffic, envelopes
+from local.testing.events import sqs_event
 from mailfold.store.connection import Database
-from tests.support.records import sqs_event
 
 ROUNDS = 9
 EVENTS = 1_000

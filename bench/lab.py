@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
+from local.testing.events import sqs_event
+from local.testing.handlers import Context, load_handler
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
-from tests.support.handlers import Context, load_handler
-from tests.support.records import sqs_event
 
 #: Durability is Postgres' default. Room for the write-ahead log and the buffers keeps checkpoints, which would hit one
 #: way and spare another, out of short measurements.

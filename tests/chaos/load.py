@@ -18,9 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from cli.progress import Progress
 from local.postgres import PostgresServer
-from local.progress import Progress
-from local.samples import sampler
 from mailfold.errors import StoreError
 from mailfold.fold import SOFT_LIMIT
 from mailfold.jsontext import dumps
@@ -29,6 +28,7 @@ from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.telemetry import Telemetry
+from samples import sampler
 from tests.property.histories import Fact
 from tests.property.reference import actual, expected
 from tests.support.workers import Worker

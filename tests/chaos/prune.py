@@ -25,7 +25,8 @@ import pytest
 from bench.preload import SQL
 from local.binaries import find_binaries
 from local.postgres import PostgresServer
-from local.samples import Raw
+from local.testing.events import sqs_event
+from local.testing.handlers import Context, load_handler
 from mailfold.jsontext import dumps
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
@@ -34,8 +35,7 @@ from mailfold.steps import prune as prune_step
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.store.reading import read
-from tests.support.handlers import Context, load_handler
-from tests.support.records import sqs_event
+from samples import Raw
 
 SOURCE = "sendgrid"
 KINDS = ("processed", "delivered", "open")

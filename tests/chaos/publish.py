@@ -22,11 +22,11 @@ from typing import Any
 import boto3  # noqa: F401 - here, so that a publisher finds it loaded and starts in a tenth of the time
 
 from local.postgres import PostgresServer
+from local.testing.handlers import COMMON, FUNCTIONS, Context
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from tests.chaos.bus_stub import serve
 from tests.chaos.writers import mark_of, silence, write
-from tests.support.handlers import COMMON, FUNCTIONS, Context
 
 FORK = multiprocessing.get_context("fork")
 WRITERS = 3

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from local.aws import client
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.errors import LocalError
 from local.options import read_options
-from local.state import Stack
 from local.traffic import Request
 from tests.e2e.support import await_that
 from tests.e2e.test_pipeline import send

@@ -8,10 +8,10 @@ from typing import Any
 
 import pg8000.native
 
-from local.aws import client
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.options import ROOT
-from local.samples import Keys, sampler, signed
-from local.state import Stack
+from samples import Keys, sampler, signed
 from tests.e2e.support import LocalRun, await_that
 from tests.e2e.test_pipeline import post
 from tests.support.captured import event

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from local.testing.handlers import Context, load_handler
 from mailfold.errors import DataRejected, MigrationError
 from mailfold.store import migrate as migrations_module
 from mailfold.store.connection import Database
 from mailfold.store.migrate import Migration, apply_migrations, migrations
 from mailfold.store.queries import query
-from tests.support.handlers import Context, load_handler
 
 CATALOGS = {
     "columns": """

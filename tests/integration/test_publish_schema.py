@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
 from mailfold.events import Effect
 from mailfold.providers import REGISTRY
 from mailfold.steps.sweep import sweep
@@ -18,6 +17,7 @@ from mailfold.store import batch
 from mailfold.store.connection import Database
 from mailfold.store.suppressions import decide_by_hand
 from mailfold.telemetry import Telemetry
+from samples import sampler
 from tests.support.origins import parse
 from tests.support.press import PressRoom
 from tests.support.records import raw

@@ -14,8 +14,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from cli.progress import Progress
 from local.postgres import PostgresServer
-from local.progress import Progress
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from tests.property import properties

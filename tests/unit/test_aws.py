@@ -14,10 +14,10 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
+from local.testing.handlers import COMMON
 from mailfold import aws
 from mailfold.access import Access, Credentials
 from mailfold.aws import ATTEMPTS, CallFailed
-from tests.support.handlers import COMMON
 from tests.support.signed import proves
 
 REGION = "eu-west-1"

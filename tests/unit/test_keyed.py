@@ -15,8 +15,8 @@ from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyItemAlreadyExistsError
 from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 
-from local.samples import Keys, sampler
 from mailfold.queue import Queue
+from samples import Keys, sampler
 from tests.support.door import Door, Reply
 
 SOURCES = {"mail": "mailwebhook", "other": "mailwebhook", "standard": "standardwebhooks"}

@@ -2,9 +2,10 @@
 
 import pytest
 
+from local.testing.fakes import FakeSecretsManager
 from mailfold.errors import SecretUnavailable
 from mailfold.secrets import MAX_AGE_S, REREAD_AFTER_S, Secrets
-from tests.support.fakes import Clock, FakeSecretsManager
+from tests.support.fakes import Clock
 
 OUTAGE = ConnectionError("no route")
 

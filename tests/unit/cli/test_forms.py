@@ -5,10 +5,10 @@ import base64
 import pytest
 
 from cli.forms import FORMS, HORIZON_HOURS, LONGEST_HORIZON_HOURS, fault_of, horizon_hours
-from local.samples import sampler
-from local.samples.standardwebhooks import make_key_pair
 from mailfold.providers import REGISTRY
 from mailfold.providers.mailersend import PUBLIC_TEST_SECRET
+from samples import sampler
+from samples.standardwebhooks import make_key_pair
 
 
 @pytest.mark.parametrize("provider", sorted(REGISTRY))

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from local.samples import Raw, sampler
 from mailfold import providers
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event, EventType
@@ -14,6 +13,7 @@ from mailfold.jsontext import loads
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.request import Source
+from samples import Raw, sampler
 from tests.support.desk import NOW, Desk
 
 #: Providers that prove the sender but do not sign the body, each for its own reason.

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from local.samples.mailwebhook import SAMPLES, body
 from mailfold.events import Event
 from mailfold.providers.mailwebhook import KEY_HEADERS
+from samples.mailwebhook import SAMPLES, body
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {"mapped": "bounced/hard stop", "reply": "other", "unknown": "other", "without a type": "other"}

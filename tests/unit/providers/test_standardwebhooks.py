@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from local.samples import standardwebhooks as sampler
-from local.samples.standardwebhooks import SAMPLES
 from mailfold.events import Event
+from samples import standardwebhooks as sampler
+from samples.standardwebhooks import SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {

@@ -9,7 +9,7 @@ from random import Random
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from local.samples import Keys, Raw, attempt_id, message_id, one_object, recipient
+from samples import Keys, Raw, attempt_id, message_id, one_object, recipient
 
 MARKER = ("data", "marker")
 OPTIONS: dict[str, object] = {"types": {"mail.bounced": "bounced/hard", "mail.delivered": "delivered"}}

@@ -1,4 +1,4 @@
-"""verify-request: say offline why a captured request is, or is not, verified."""
+"""The command line: files in, one line and an exit code out."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mailfold.diagnosis import diagnose
+from cli.verify_request.diagnosis import diagnose
 from mailfold.errors import SettingsError
 from mailfold.providers import REGISTRY
 from mailfold.request import Request, Source

@@ -7,7 +7,7 @@ import secrets
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, attempt_id, message_id, one_object, recipient
+from samples import Keys, Raw, attempt_id, message_id, one_object, recipient
 
 MARKER = ("data", "tags", "marker")
 OPTIONS: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Load a function's real handler the way Lambda does: its environment first, then a module nobody has used."""
+"""Load a function's real handler the way Lambda does: its environment first, then a fresh module."""
 
 import importlib.util
 import logging
@@ -27,11 +27,12 @@ class Context:
         self._remaining_ms = remaining_ms
 
     def get_remaining_time_in_millis(self) -> int:
+        """Return how long the invocation may still take."""
         return self._remaining_ms
 
 
 def load_handler(step: str, monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> ModuleType:
-    """Return functions/<step>/handler.py, started anew under this environment."""
+    """Return functions/<step>/handler.py, loaded under this environment."""
     for name, value in {**COMMON, "POWERTOOLS_SERVICE_NAME": step, **environment}.items():
         monkeypatch.setenv(name, value)
     spec = importlib.util.spec_from_file_location(f"handler_of_{step}", FUNCTIONS / step / "handler.py")

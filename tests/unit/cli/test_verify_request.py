@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from local.samples import Keys, sampler, signed
-from mailfold import providers, verify_request
+from cli.verify_request import command as verify_request
+from mailfold import providers
 from mailfold.providers import REGISTRY
+from samples import Keys, sampler, signed
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 STAMPED = sorted(name for name in REGISTRY if hasattr(getattr(providers, name), "TOLERANCE_S"))
 #: Providers whose signature covers the bytes of the body, so that writing them again breaks it.

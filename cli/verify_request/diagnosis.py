@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cli.verify_request.reencodings import reencodings
 from mailfold.errors import MalformedPayload, Refused, UnparseableEvent, VerificationError
 from mailfold.jsontext import loads
 from mailfold.keyed import check_key
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin, text_of, time_of
-from mailfold.reencodings import reencodings
 from mailfold.request import Request, Source
 from mailfold.signatures import Proof
 

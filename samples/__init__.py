@@ -61,7 +61,7 @@ def signed(sampler: Sampler, body: bytes, keys: Keys, at: datetime) -> tuple[byt
 
 def sampler(provider: str) -> Sampler:
     """Return the sampler of a provider."""
-    return cast(Sampler, importlib.import_module(f"local.samples.{provider}"))
+    return cast(Sampler, importlib.import_module(f"samples.{provider}"))
 
 
 def basic_keys() -> Keys:

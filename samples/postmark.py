@@ -3,7 +3,7 @@
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, attempt_id, basic_headers, basic_keys, message_id, one_object, recipient
+from samples import Keys, Raw, attempt_id, basic_headers, basic_keys, message_id, one_object, recipient
 
 MARKER = ("Metadata", "marker")
 OPTIONS: dict[str, object] = {}

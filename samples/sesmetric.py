@@ -5,7 +5,7 @@ import hmac
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, message_id, one_object, recipient, shared_keys
+from samples import Keys, Raw, message_id, one_object, recipient, shared_keys
 
 MARKER = ("data", "marker")
 OPTIONS: dict[str, object] = {}

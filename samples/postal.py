@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from local.samples import Keys, Raw, message_id, one_object, recipient
+from samples import Keys, Raw, message_id, one_object, recipient
 
 MARKER = ("payload", "message", "tag")
 OPTIONS: dict[str, object] = {}

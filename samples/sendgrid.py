@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from local.samples import Keys, Raw, message_id, recipient
+from samples import Keys, Raw, message_id, recipient
 
 MARKER = ("demo_marker",)
 OPTIONS: dict[str, object] = {}

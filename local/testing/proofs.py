@@ -1,10 +1,10 @@
-"""The only way to a VerifiedRequest, taken with a secret of the tests' own."""
+"""The only way to a VerifiedRequest, with a secret made for the occasion."""
 
 from datetime import UTC, datetime
 
-from local.samples import sesmetric
 from mailfold.providers.sesmetric import verify
 from mailfold.request import Request, Source, VerifiedRequest
+from samples import sesmetric
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=UTC)
 SOURCE = Source(name="main", provider="sesmetric")

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, basic_headers, basic_keys, recipient
+from samples import Keys, Raw, basic_headers, basic_keys, recipient
 
 MARKER = ("CustomID",)
 OPTIONS: dict[str, object] = {}

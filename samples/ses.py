@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import NameOID
 
-from local.samples import Keys, Raw, message_id, recipient
+from samples import Keys, Raw, message_id, recipient
 
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
 CERTIFICATE_URL = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem"

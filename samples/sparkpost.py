@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, attempt_id, basic_headers, basic_keys, message_id, recipient
+from samples import Keys, Raw, attempt_id, basic_headers, basic_keys, message_id, recipient
 
 MARKER = ("message_event", "rcpt_meta", "marker")
 OPTIONS: dict[str, object] = {}

@@ -8,7 +8,7 @@ from datetime import datetime
 from random import Random
 from urllib.parse import parse_qsl, urlencode
 
-from local.samples import Keys, Raw, message_id, recipient, shared_keys
+from samples import Keys, Raw, message_id, recipient, shared_keys
 
 MARKER = ("msg", "metadata", "marker")
 OPTIONS: dict[str, object] = {"url": "https://hooks.example.org/webhooks/mandrill"}

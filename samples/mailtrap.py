@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from random import Random
 
-from local.samples import Keys, Raw, message_id, recipient, shared_keys
+from samples import Keys, Raw, message_id, recipient, shared_keys
 
 MARKER = ("custom_variables", "marker")
 OPTIONS: dict[str, object] = {}
