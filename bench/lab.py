@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -123,12 +122,3 @@ def taken(process: Function, event: Mapping[str, Any]) -> None:
     answer = process(event)
     if answer["batchItemFailures"]:
         raise RuntimeError(f"process gave {len(answer['batchItemFailures'])} records back")
-
-
-def cpu_seconds(pid: int | None = None) -> float:
-    """Return the processor time that a process has used so far."""
-    if pid is None:
-        times = os.times()
-        return times.user + times.system
-    fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""The five tests that every receiver of webhooks owes, from the door to the database."""
+"""From the signed request to the database: a replay, a changed byte, a wrong stamp, a fault and an old event."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
