@@ -7,10 +7,12 @@ PACKAGE := layers/mailfold/python
 # Uncompiled packages make every start of the CDK several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published synth bench cost openapi deploy lock clean
+.PHONY: help setup run demo test pr lint types contracts unit integration property infra e2e browser picture prove synth bench cost openapi deploy lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@printf '\nTo measure (minutes each):\n'
+	@grep -hE '^[a-z0-9]+:.*##measure ' $(MAKEFILE_LIST) | sed -E 's/:.*##measure /\t/' | expand -t 14
 
 setup: ## install everything into .venv, .venv-stack and .venv-tools
 	@$(PYTHON) local/bootstrap.py
@@ -56,28 +58,16 @@ browser: setup ## the console in a real browser; pictures in tests/browser/artef
 picture: browser ## the same, and the README's picture anew
 	@cp tests/browser/artefacts/overview-desktop-light.png docs/console.png
 
-prove: setup ## random histories, the long form (PROVE=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.property.prove $(PROVE)
-
-chaos: setup ## 200,000 events while workers are killed and Postgres is stopped (CHAOS=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.load $(CHAOS)
-
-drill: setup ## break an adapter, mend it, redrive 10,000 dead letters under live traffic (DRILL=--help for its options)
-	@$(PY) -m local.redrive_drill $(DRILL)
-
-pruned: setup ## a million rows pruned while events come in, killed in the middle (PRUNED=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.prune $(PRUNED)
-
-published: setup ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.publish $(PUBLISHED)
+prove: setup ##measure the long proofs: histories, kills, redrive, prune, publish (ONLY=kills for one; PROVE=--help for more)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.prove $(ONLY) $(PROVE)
 
 synth: setup ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
 
-bench: setup ## every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
+bench: setup ##measure every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench $(ONLY) $(BENCH)
 
-cost: setup ## dollars per million events, from the measured work and docs/cost.md
+cost: setup ##measure dollars per million events, from the measured work and docs/cost.md
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench.cost
 
 deploy: setup ## cdk deploy, with the account of your AWS profile

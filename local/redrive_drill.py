@@ -1,4 +1,7 @@
-"""`python -m local.redrive_drill`: break an adapter, send, mend it, redrive under live traffic, then audit."""
+"""Break an adapter, send, fix it, redrive under live traffic, then audit; on the local stack that runs.
+
+`make prove ONLY=redrive` runs it on a stack of its own.
+"""
 
 import argparse
 import json

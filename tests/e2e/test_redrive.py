@@ -28,7 +28,7 @@ def test_a_broken_adapter_costs_nothing_but_time(running: LocalRun, database: pg
     # Other tests share the stack, and the drill takes all letters for its own.
     database.run("delete from dead_letters")
 
-    # Its exit status also tells how late live events came: that is for `make drill`, on a quiet machine.
+    # Its exit status also tells how late live events came: that is for `make prove ONLY=redrive`, on a quiet machine.
     _, words = running.call("local.redrive_drill", "--events", "300", "--calm", "3", "--json")
 
     outcome = json.loads(words.splitlines()[-1])
