@@ -1,9 +1,7 @@
 """The calls to AWS on the wire: what botocore would send, on one connection, and again where that may help."""
 
 import json
-import socket
 import ssl
-import time
 from collections import deque
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +17,7 @@ from mailfold import aws
 from mailfold.access import Access, Credentials
 from mailfold.aws import ATTEMPTS, CallFailed
 from tests.support.signed import proves
+from tests.support.silent import Silent
 
 REGION = "eu-west-1"
 KEYS = Credentials(access_key=COMMON["AWS_ACCESS_KEY_ID"], secret_key=COMMON["AWS_SECRET_ACCESS_KEY"], token="session")
@@ -184,16 +183,17 @@ def test_what_cannot_pass_is_tried_once_and_named_by_its_code_alone(
     assert len(site.asked) == 1
 
 
-def test_silence_costs_less_than_receive_has() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        client = aws.client("sqs", access(f"http://127.0.0.1:{silent.getsockname()[1]}"))
-        started = time.monotonic()
+def test_silence_costs_less_than_receive_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest_s = aws.TIMEOUT_S
+    monkeypatch.setattr(aws, "TIMEOUT_S", 0.05)
 
+    with Silent() as silent:
         with pytest.raises(TimeoutError):
-            send(client)
+            send(aws.client("sqs", access(silent.url)))
+        assert silent.calls() == ATTEMPTS
 
     # receive has 10 s for two such calls.
-    assert time.monotonic() - started < 5
+    assert 2 * ATTEMPTS * longest_s < 10
 
 
 @pytest.mark.parametrize(
