@@ -12,10 +12,12 @@ PARTS := e2e lint contracts types integration property infra unit browser
 JOBS ?= $(shell nproc)
 SETUPS := setup-cli setup-run setup-test setup-bench
 
-.PHONY: help setup $(SETUPS) run demo test parts pr lint types contracts unit integration property infra e2e browser picture prove chaos drill pruned published audit sbom synth bench cost openapi deploy lock clean
+.PHONY: help setup $(SETUPS) run demo test parts pr lint types contracts unit integration property infra e2e browser picture prove audit sbom synth bench cost openapi deploy lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@printf '\nTo measure (minutes each):\n'
+	@grep -hE '^[a-z0-9]+:.*##measure ' $(MAKEFILE_LIST) | sed -E 's/:.*##measure /\t/' | expand -t 14
 
 setup: ## install everything into .venv, .venv-stack and .venv-tools (setup-cli, setup-run, setup-test, setup-bench: a part)
 	@$(PYTHON) local/bootstrap.py
@@ -76,20 +78,8 @@ browser: setup-test ## the console in a real browser; pictures in tests/browser/
 picture: browser ## the same, and the README's picture anew
 	@cp tests/browser/artefacts/overview-desktop-light.png docs/console.png
 
-prove: setup-test ## random histories, the long form (PROVE=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.property.prove $(PROVE)
-
-chaos: setup-test ## 200,000 events while workers are killed and Postgres is stopped (CHAOS=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.load $(CHAOS)
-
-drill: setup-run ## break an adapter, mend it, redrive 10,000 dead letters under live traffic (DRILL=--help for its options)
-	@$(PY) -m local.redrive_drill $(DRILL)
-
-pruned: setup-test ## a million rows pruned while events come in, killed in the middle (PRUNED=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.prune $(PRUNED)
-
-published: setup-test ## publish killed 50 times while batches commit and roll back (PUBLISHED=--help for its options)
-	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.chaos.publish $(PUBLISHED)
+prove: setup-test ##measure the long proofs: histories, kills, redrive, prune, publish (ONLY=kills for one; PROVE=--help for more)
+	@PYTHONPATH=$(PACKAGE):. $(PY) -m tests.prove $(ONLY) $(PROVE)
 
 audit: setup-test ## bandit over our code, and the advisories of all locked packages (AUDIT=--help for its options)
 	@$(PY) -m local.supply $(AUDIT)
@@ -100,10 +90,10 @@ sbom: setup-test ## write .build/mailfold-layer.cdx.json: what the Lambda layer 
 synth: setup-run ## write the CloudFormation template to cdk.out
 	@$(PY) app.py && echo "cdk.out: $$(ls cdk.out/*.template.json | tr '\n' ' ')"
 
-bench: setup-bench ## every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
+bench: setup-bench ##measure every figure as a ratio within one run (ONLY=fold for one part; BENCH=--help for its options)
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench $(ONLY) $(BENCH)
 
-cost: setup-bench ## dollars per million events, from the measured work and docs/cost.md
+cost: setup-bench ##measure dollars per million events, from the measured work and docs/cost.md
 	@PYTHONPATH=$(PACKAGE):. $(PY) -m bench.cost
 
 deploy: setup-run ## cdk deploy, with the account of your AWS profile

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from local.samples import mandrill
+from samples import mandrill
 
 #: Takes an event of API Gateway and returns the text that would be queued.
 Bare = Callable[[Mapping[str, Any]], str]

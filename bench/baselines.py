@@ -16,6 +16,7 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 
 from bench.traffic import RECEIVED_AT, SOURCE
+from local.testing.handlers import Context
 from mailfold.envelope import Envelope, parse_record
 from mailfold.events import Event, Raw
 from mailfold.providers import REGISTRY
@@ -23,14 +24,17 @@ from mailfold.providers.base import Origin
 from mailfold.store import batch
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.queries import query
-from tests.support.handlers import Context
 
-TABLES = (Path(__file__).parent / "sql/article_tables.sql").read_text()
+TABLES = (Path(__file__).parent / "sql/baseline_tables.sql").read_text()
 TERMINAL = {"bounce", "spamreport"}
+#: Where the fold reads its rows, and which columns it reads.
+PARAMETER = re.compile(r"from jsonb_to_recordset\([^()]*\([^()]*\)\) as \w+ \((.*?)\n    \)", re.DOTALL)
+[ROWS] = PARAMETER.findall(query("fold"))
+COLUMNS = re.findall(r"^\s*(\w+) ", ROWS, re.MULTILINE)
 
 
-class Article:
-    """The consumer of the first article: per event a dedupe, a status and, for the worst, a suppression."""
+class NaiveConsumer:
+    """The consumer that most teams write first: per event a dedupe, a status and, for the worst, a suppression."""
 
     def __init__(self, port: int, database: str) -> None:
         self._connection = pg8000.dbapi.connect("postgres", host="127.0.0.1", port=port, database=database)
@@ -49,21 +53,21 @@ class Article:
     def _consume_one(self, cursor: Any, event: Raw) -> None:
         values = (event["sg_event_id"], event["sg_message_id"], event["event"], event["email"], event["timestamp"])
         cursor.execute(
-            "insert into article_events (event_id, message_id, type, recipient, occurred_at, payload) "
+            "insert into naive_events (event_id, message_id, type, recipient, occurred_at, payload) "
             "values (%s, %s, %s, %s, to_timestamp(%s), %s) on conflict (event_id) do nothing returning event_id",
             (*values, json.dumps(event)),
         )
         if not cursor.fetchall():
             return
         cursor.execute(
-            "insert into article_status as s (message_id, type, occurred_at) values (%s, %s, to_timestamp(%s)) "
+            "insert into naive_status as s (message_id, type, occurred_at) values (%s, %s, to_timestamp(%s)) "
             "on conflict (message_id, type) do update set occurred_at = excluded.occurred_at "
             "where excluded.occurred_at > s.occurred_at",
             (event["sg_message_id"], event["event"], event["timestamp"]),
         )
         if event["event"] in TERMINAL:
             cursor.execute(
-                "insert into article_suppressions (email, reason, suppressed_at) values (%s, %s, to_timestamp(%s)) "
+                "insert into naive_suppressions (email, reason, suppressed_at) values (%s, %s, to_timestamp(%s)) "
                 "on conflict (email) do nothing",
                 (event["email"], event["event"], event["timestamp"]),
             )
@@ -140,6 +144,8 @@ class ServerAlone:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._statement = _from_staging(query("fold"))
+        database.execute(f"create table staging ({ROWS})")
+        database.execute("create table copied (like staging); alter table copied add primary key (event_id)")
 
     def stage(self, events: Sequence[Event]) -> None:
         """Put the rows where the statement finds them."""
@@ -153,17 +159,7 @@ class ServerAlone:
 
 def _from_staging(statement: str) -> str:
     """Let the fold read the staging table instead of its parameter."""
-    source = re.compile(r"from jsonb_to_recordset\(.*?\n    \)", re.DOTALL)
-    statement, replaced = source.subn("from staging", statement)
-    if replaced != 1:
-        raise RuntimeError("the fold does not read its rows as it used to")
-    return statement.replace(":publish", "'false'").replace(":settle", "'false'")
-
-
-COLUMNS = (
-    *("event_id", "fingerprint", "source", "provider", "kind", "type", "bounce_class", "effect", "scope"),
-    *("message_id", "recipient", "occurred_at", "received_at", "reason", "machine", "raw", "blames_message"),
-)
+    return PARAMETER.sub("from staging", statement).replace(":publish", "'false'").replace(":settle", "'false'")
 
 
 def copy_text(events: Sequence[Event]) -> str:

@@ -25,10 +25,9 @@ from bench.lab import Lab
 from bench.progress import Ticker
 from bench.traffic import SOURCES, Traffic, envelopes
 from infra.dependencies import ROOT, build_dependencies
-from local.samples import Keys, sendgrid
-from tests.support.gateway import gateway_event
-from tests.support.handlers import COMMON
-from tests.support.records import sqs_event
+from local.testing.events import gateway_event, sqs_event
+from local.testing.handlers import COMMON
+from samples import Keys, sendgrid
 
 ROUNDS = 9
 BASE = 'boto3.client("sqs")'

@@ -10,9 +10,9 @@ from typing import Any
 from bench.aws_stub import aws_stub
 from bench.lab import Function
 from bench.traffic import SOURCES, Traffic
-from local.samples import Keys, sendgrid
+from local.testing.events import gateway_event
 from mailfold.envelope import hash_body
-from tests.support.gateway import gateway_event
+from samples import Keys, sendgrid
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from bench.measure import timed
 from bench.progress import Ticker
 from bench.stack import LOOK_S, RunningStack, running_stack
 from bench.traffic import SOURCES, Traffic, envelopes
-from local.aws import client
+from cli.local_aws import client
 
 SIZES = (1, 10, 50)
 ROUNDS = 7

@@ -15,8 +15,8 @@ from bench.lab import Function, Lab, process_function, taken
 from bench.measure import Way, in_turns, ratios
 from bench.progress import Ticker
 from bench.traffic import SOURCES, Traffic, envelopes
+from local.testing.events import sqs_event
 from mailfold.store.connection import Database
-from tests.support.records import sqs_event
 
 ROUNDS = 9
 EVENTS = 1_000
@@ -47,14 +47,14 @@ class _Bench:
         self.owner = lab.owner(name)
         self.owner.execute(baselines.TABLES)
         self.process = process_function(lab.url(name, "mailfold_process").replace(local, reached), sources=SOURCES)
-        self.article = baselines.Article(port, name)
+        self.naive = baselines.NaiveConsumer(port, name)
         self.per_record = baselines.PerRecord(lab.server.url(name).replace(local, reached))
         self.server_alone = baselines.ServerAlone(self.owner)
 
     def close(self) -> None:
         """Close all connections."""
         self.process.close()
-        self.article.close()
+        self.naive.close()
         self.per_record.close()
         self.owner.close()
 
@@ -75,10 +75,10 @@ class _Bench:
         """Return records of one event each."""
         return [text for event in self.traffic.events(RECORDS) for text in envelopes([event])]
 
-    def article_way(self) -> Callable[[], object]:
-        """Return the article's consumer over fresh events."""
+    def naive_way(self) -> Callable[[], object]:
+        """Return the naive consumer over fresh events."""
         events = self.traffic.events(SAMPLE)
-        return lambda: self.article.consume(events)
+        return lambda: self.naive.consume(events)
 
     def per_record_way(self) -> Callable[[], object]:
         """Return Powertools per record over fresh records."""
@@ -113,7 +113,7 @@ def _on_loopback(bench: _Bench, section: Section, ticker: Ticker) -> None:
         {
             "chunks": bench.fold_way(bench.chunked),
             "singles": bench.fold_way(bench.single),
-            "article": bench.article_way,
+            "naive": bench.naive_way,
             "per record": bench.per_record_way,
             "server": bench.server_way,
             "copy": bench.copy_way,
@@ -124,14 +124,14 @@ def _on_loopback(bench: _Bench, section: Section, ticker: Ticker) -> None:
     )
     chunks, singles = seconds["chunks"], seconds["singles"]
     section.add(
-        f"fold, {EVENTS:,} events in chunks, over the article's consumer",
-        ratios(seconds["article"], chunks, work=EVENTS / SAMPLE),
+        f"fold, {EVENTS:,} events in chunks, over the naive consumer",
+        ratios(seconds["naive"], chunks, work=EVENTS / SAMPLE),
         must=(">=", 35),
     )
     # What no client could exceed.
     section.add(
-        "the server alone over the article's consumer",
-        ratios(seconds["article"], seconds["server"], work=EVENTS / SAMPLE),
+        "the server alone over the naive consumer",
+        ratios(seconds["naive"], seconds["server"], work=EVENTS / SAMPLE),
     )
     section.add(
         f"fold, {EVENTS:,} events in chunks, over the server alone",
@@ -140,8 +140,8 @@ def _on_loopback(bench: _Bench, section: Section, ticker: Ticker) -> None:
     )
     section.add(f"fold, {EVENTS:,} events in chunks, over COPY into a primary key", ratios(seconds["copy"], chunks))
     section.add(
-        f"fold, {RECORDS} records of one event, over the article's consumer",
-        ratios(seconds["article"], singles, work=RECORDS / SAMPLE),
+        f"fold, {RECORDS} records of one event, over the naive consumer",
+        ratios(seconds["naive"], singles, work=RECORDS / SAMPLE),
         must=(">=", 15),
     )
     section.add(
@@ -184,11 +184,11 @@ def _duplicates(bench: _Bench, section: Section, ticker: Ticker) -> None:
 
 def _across_a_network(bench: _Bench, section: Section, ticker: Ticker) -> None:
     seconds = in_turns(
-        {"chunks": bench.fold_way(bench.chunked), "article": bench.article_way}, rounds=ROUNDS, ticker=ticker
+        {"chunks": bench.fold_way(bench.chunked), "naive": bench.naive_way}, rounds=ROUNDS, ticker=ticker
     )
     section.add(
-        f"fold, {EVENTS:,} events in chunks, over the article's consumer, 1 ms away",
-        ratios(seconds["article"], seconds["chunks"], work=EVENTS / SAMPLE),
+        f"fold, {EVENTS:,} events in chunks, over the naive consumer, 1 ms away",
+        ratios(seconds["naive"], seconds["chunks"], work=EVENTS / SAMPLE),
         must=(">=", 100),
     )
     database: Database = bench.process.module.database

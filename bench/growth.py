@@ -9,8 +9,8 @@ from bench.measure import Way, in_turns, ratios
 from bench.preload import loaded
 from bench.progress import Ticker
 from bench.traffic import SOURCES, Traffic, envelopes
+from local.testing.events import sqs_event
 from mailfold.store.connection import Database
-from tests.support.records import sqs_event
 
 SIZES = (0, 1_000_000, 5_000_000)
 ROUNDS = 15

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -13,10 +12,10 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
+from local.testing.events import sqs_event
+from local.testing.handlers import Context, load_handler
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
-from tests.support.handlers import Context, load_handler
-from tests.support.records import sqs_event
 
 #: Durability is Postgres' default. Room for the write-ahead log and the buffers keeps checkpoints, which would hit one
 #: way and spare another, out of short measurements.
@@ -123,12 +122,3 @@ def taken(process: Function, event: Mapping[str, Any]) -> None:
     answer = process(event)
     if answer["batchItemFailures"]:
         raise RuntimeError(f"process gave {len(answer['batchItemFailures'])} records back")
-
-
-def cpu_seconds(pid: int | None = None) -> float:
-    """Return the processor time that a process has used so far."""
-    if pid is None:
-        times = os.times()
-        return times.user + times.system
-    fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

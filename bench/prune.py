@@ -13,7 +13,7 @@ from bench.measure import Way, in_turns, ratios
 from bench.preload import NOW, loaded
 from bench.progress import Ticker
 from bench.traffic import SOURCES, Traffic, envelopes
-from tests.support.records import sqs_event
+from local.testing.events import sqs_event
 
 WINDOW = timedelta(days=30)
 DAY = timedelta(days=1)

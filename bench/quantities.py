@@ -16,8 +16,8 @@ from bench.lab import Function, Lab, process_function, taken
 from bench.traffic import SOURCES, Traffic, envelopes
 from infra.settings import CONTEXT_KEY, Settings
 from local.options import ROOT
-from local.samples import sendgrid
-from tests.support.records import sqs_event
+from local.testing.events import sqs_event
+from samples import sendgrid
 
 ROUNDS = 15
 WARM_UP = 3

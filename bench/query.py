@@ -13,9 +13,9 @@ from bench.lab import Function, Lab
 from bench.preload import NOW, loaded, run_sql
 from bench.progress import Ticker
 from bench.traffic import SOURCES
+from local.testing.events import question_event
 from mailfold.store.connection import Database, Parameter, Rows
 from mailfold.tokens import new_token, token_hash
-from tests.support.reader import question_event
 
 ROWS = 5_000_000
 #: Rounds of so many samples that a p99 is taken from, and different things to ask for.

@@ -20,16 +20,15 @@ from bench.lab import Lab
 from bench.measure import Way, in_turns, ratios, timed
 from bench.progress import Ticker
 from bench.traffic import Traffic
-from local.samples import Keys, Raw, Sampler, sampler, signed, standardwebhooks
+from local.testing.fakes import FakeFetcher, FakeSecretsManager, FreshKeyed
+from local.testing.handlers import COMMON
 from mailfold.providers import forms_of
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
 from mailfold.steps.receive import Door, receive
 from mailfold.telemetry import Telemetry
-from tests.support.endpoint import FakeFetcher, FreshKeyed
-from tests.support.fakes import FakeSecretsManager
-from tests.support.handlers import COMMON
+from samples import Keys, Raw, Sampler, sampler, signed, standardwebhooks
 
 ROUNDS = 9
 MANY = 1_000

@@ -60,16 +60,21 @@ def as_json(sections: Sequence[Section]) -> dict[str, Any]:
 
 def write(sections: Sequence[Section]) -> list[Path]:
     """Write the report; a part that was measured alone takes its place beside the others of earlier runs."""
-    from bench.plot import SVG_FILE, draw
-
     found = as_json(sections)
     known = json.loads(JSON_FILE.read_text())["sections"] if JSON_FILE.exists() else {}
     found["sections"] = {**known, **found["sections"]}
     JSON_FILE.write_text(json.dumps(found, indent=2) + "\n")
+    return [JSON_FILE, *render(found)]
+
+
+def render(found: Mapping[str, Any]) -> list[Path]:
+    """Draw the picture of a report and write its table."""
+    from bench.plot import SVG_FILE, draw
+
     draw(found)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     PAGE.write_text(before + BEGIN + required(found) + END + rest.partition(END)[2])
-    return [JSON_FILE, SVG_FILE, PAGE]
+    return [SVG_FILE, PAGE]
 
 
 def required(found: Mapping[str, Any]) -> str:

@@ -14,12 +14,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.door import SignedRequest
+from cli.local_stack import STATE_VARIABLE, Stack, StackNotRunning, read_stack
 from local.database import connect
-from local.errors import LocalError
-from local.options import PG_PORT_VARIABLE, PORT_VARIABLE, ROOT, STATE_VARIABLE
+from local.options import PG_PORT_VARIABLE, PORT_VARIABLE, ROOT
 from local.ports import free_port
-from local.samples import Keys
-from local.state import Stack, read_stack
+from samples import Keys
 
 #: How often the reader looks for rows: a commit is seen this much late at most.
 LOOK_S = 0.004
@@ -126,7 +125,7 @@ def _await_stack(run: "subprocess.Popen[bytes]", state: Path) -> Stack:
     while time.monotonic() < deadline and run.poll() is None:
         try:
             return read_stack(state)
-        except LocalError:
+        except StackNotRunning:
             time.sleep(0.1)
     raise RuntimeError("the local stack did not start")
 

@@ -8,10 +8,10 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from local.samples import Raw
+from local.testing.proofs import verified_request
 from mailfold.envelope import seal
 from mailfold.request import Source
-from tests.support.proofs import verified_request
+from samples import Raw
 
 SOURCE = Source(name="sendgrid", provider="sendgrid")
 SOURCES = json.dumps({"sendgrid": {"provider": "sendgrid"}})

@@ -12,7 +12,7 @@ from cli import dead_letters, doctor, erase, messages, prune, refold, replay, se
 from cli.errors import DONE, UNUSABLE, CommandError
 from cli.place import STACK, Place, aws_place, is_local, local_place
 from cli.show import plain
-from mailfold import verify_request
+from cli.verify_request import command as verify_request
 
 EXIT_CODES = """exit codes: 0 done; 1 something was found to be wrong or is left over;
 2 the command is wrong or no stack can be reached; 3 the stack declined, and nothing was changed"""

@@ -11,8 +11,8 @@ from cli.consent import add_redrive_options, confirmed
 from cli.errors import DONE, FOUND, CommandError
 from cli.pace import Pace, say, waiting_records
 from cli.place import Place
+from cli.progress import Progress
 from cli.show import as_json, fields, table
-from local.progress import Progress
 
 #: Letters of one transaction, at most.
 PAGE = 50

@@ -7,8 +7,8 @@ from typing import Any
 from cli.ask import confirm
 from cli.errors import DONE, FOUND
 from cli.place import Place
+from cli.progress import Progress
 from cli.show import as_json, table
-from local.progress import Progress
 from mailfold.redaction import Redaction
 
 Tables = dict[str, dict[str, int]]

@@ -14,10 +14,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.errors import DECLINED, CommandError, TryAgain
-from local.aws import client as local_client
-from local.errors import LocalError
-from local.options import read_options
-from local.state import Stack, read_stack
+from cli.local_aws import client as local_client
+from cli.local_stack import Stack, StackNotRunning, read_stack, state_folder
 
 STACK = "Mailfold"
 
@@ -105,8 +103,8 @@ class Place:
 def local_place(state: Path | None = None) -> Place:
     """Return the stack that runs on this machine."""
     try:
-        stack = read_stack(state or read_options().state)
-    except LocalError as exc:
+        stack = read_stack(state or state_folder())
+    except StackNotRunning as exc:
         raise CommandError(f"{exc} For a stack on AWS name a profile: --profile NAME.") from exc
 
     def client(service: str) -> Any:

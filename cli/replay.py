@@ -9,8 +9,8 @@ from cli.ask import agreed
 from cli.errors import DONE, FOUND, CommandError
 from cli.paging import pages
 from cli.place import Place
+from cli.progress import Progress
 from cli.show import as_json, table
-from local.progress import Progress
 
 #: Addresses that are shown to a person; --json has more of them.
 SHOWN = 20

@@ -13,11 +13,11 @@ from cli.ask import confirm
 from cli.errors import DONE, FOUND, CommandError
 from cli.files import private_file
 from cli.place import Place
+from cli.progress import Progress
 from cli.show import as_json, fields, table
 from cli.stop_list_exports import EXPORTS, Writer
 from cli.stop_list_files import Reading, read_file, read_time
 from cli.stop_lists import STOP_LISTS
-from local.progress import Progress
 
 REASONS = ("bounced", "complained", "unsubscribed", "dropped", "soft_bounces", "manual", "other")
 #: Well below what one call of a function takes, with long reasons in it.

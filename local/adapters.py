@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.assembly import zipped
-from local.aws import client
 from local.options import ROOT
-from local.state import Stack
 
 LAYER = ROOT / "layers/mailfold"
 #: The functions that turn raw into events.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from local.aws import ACCOUNT, REGION
+from cli.local_aws import ACCOUNT, REGION
 from local.errors import LocalError
 from local.options import ROOT
 

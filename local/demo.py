@@ -14,17 +14,17 @@ from random import Random
 
 import pg8000.native
 
+from cli.local_aws import client
+from cli.local_stack import Source, Stack, StackNotRunning, read_stack
+from cli.progress import Progress
 from local import audit
-from local.aws import client
 from local.chaos import Killer
 from local.database import connect
 from local.errors import LocalError
 from local.options import read_options
-from local.progress import Progress
-from local.samples import Keys, sampler
 from local.senders import Sender, TopicSender, WebhookSender
-from local.state import Source, Stack, read_stack
 from local.traffic import Plan, Request, forgeries, plan
+from samples import Keys, sampler
 
 #: Requests under way at once.
 SENDERS = 4
@@ -195,7 +195,7 @@ def main() -> None:
     try:
         stack = read_stack(read_options().state)
         outcome = Demo(stack, events=arguments.events, seed=arguments.seed, kills=arguments.kill).run()
-    except LocalError as error:
+    except (LocalError, StackNotRunning) as error:
         sys.exit(str(error))
     print(json.dumps(asdict(outcome) | {"clean": outcome.clean}) if arguments.json else report(outcome))
     sys.exit(0 if outcome.clean else 1)

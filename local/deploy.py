@@ -6,14 +6,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import samples
+from cli.local_aws import client
 from infra.dependencies import build_dependencies
-from local import assembly, samples
-from local.aws import client
+from local import assembly
 from local.changes import Place
 from local.edits import edited
 from local.errors import LocalError
 from local.postgres import PostgresServer
-from local.samples import sampler
+from samples import sampler
 
 DEPLOY_SECONDS = 120.0
 DATABASE = "mailfold"

@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 from typing import Self
 
-from local.aws import REGION
+from cli.local_aws import REGION
 from local.errors import LocalError
 from local.leash import leashed
 from local.options import PORT_VARIABLE, ROOT

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError
 
-from local.aws import client
+from cli.local_aws import client
 
 #: The most that one call returns.
 PAGE = 10_000

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from local.samples import Keys, sampler
 from local.state import write_private
+from samples import Keys, sampler
 
 
 def local_keys(path: Path, providers: Mapping[str, str]) -> dict[str, Keys]:

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from local.database import connect
 from local.errors import LocalError
-from local.samples import Sampler
 from local.senders import Sender
 from local.stalls import Stalls
 from local.traffic import Plan, Request
+from samples import Sampler
 
 #: Requests a second, of one event each, as most webhooks are.
 REQUESTS_PER_SECOND = 10

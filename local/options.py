@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.local_stack import state_folder
 from local.errors import LocalError
 
 ROOT = Path(__file__).resolve().parent.parent
 PORT_VARIABLE = "MAILFOLD_PORT"
 PG_PORT_VARIABLE = "MAILFOLD_PG_PORT"
-STATE_VARIABLE = "MAILFOLD_STATE"
 PUBLISH_VARIABLE = "MAILFOLD_PUBLISH"
 
 
@@ -31,7 +31,7 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
     return Options(
         port=_port(environment, PORT_VARIABLE, 4566),
         pg_port=_port(environment, PG_PORT_VARIABLE, 54329),
-        state=(ROOT / environment.get(STATE_VARIABLE, ".local")).resolve(),
+        state=state_folder(environment),
         publish=_switch(environment, PUBLISH_VARIABLE),
     )
 

@@ -1,4 +1,7 @@
-"""`python -m local.redrive_drill`: break an adapter, send, mend it, redrive under live traffic, then audit."""
+"""Break an adapter, send, fix it, redrive under live traffic, then audit; on the local stack that runs.
+
+`make prove ONLY=redrive` runs it on a stack of its own.
+"""
 
 import argparse
 import json
@@ -13,17 +16,17 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
+from cli.local_stack import STATE_VARIABLE, Stack, StackNotRunning, read_stack
+from cli.progress import Progress
 from local import audit
 from local.adapters import broken_adapter
 from local.database import connect
 from local.errors import LocalError
 from local.live import Latencies, LiveTraffic
-from local.options import ROOT, STATE_VARIABLE, read_options
-from local.progress import Progress
-from local.samples import Keys, sampler
+from local.options import ROOT, read_options
 from local.senders import WebhookSender
-from local.state import Stack, read_stack
 from local.traffic import plan
+from samples import Keys, sampler
 
 #: Whose adapter breaks: a provider that sends many events in a request, so that there are soon enough of them.
 SOURCE = "sendgrid"
@@ -189,7 +192,7 @@ def main() -> None:
         outcome = Drill(
             stack, events=arguments.events, rate=arguments.rate, calm_seconds=arguments.calm, seed=arguments.seed
         ).run()
-    except LocalError as error:
+    except (LocalError, StackNotRunning) as error:
         sys.exit(str(error))
     told = asdict(outcome) | {"clean": outcome.clean, "delay_seconds": outcome.delay_seconds}
     print(json.dumps(told) if arguments.json else report(outcome))

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.assembly import synthesise
-from local.aws import client
 from local.database import connect
 from local.deploy import DATABASE, deploy
 from local.emulator import Emulator
@@ -20,7 +21,7 @@ from local.functionlogs import FunctionLogs
 from local.keys import local_keys, secret_value
 from local.options import Options, read_options
 from local.postgres import PostgresServer
-from local.state import Stack, StateFolder
+from local.state import StateFolder
 from local.whereabouts import DeployedFunction, deployed_functions, describe, http_sources
 
 OWNER = "mailfold_owner"

@@ -8,10 +8,10 @@ import urllib.parse
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from local.aws import client
+from cli.local_aws import client
 from local.errors import LocalError
-from local.samples import Keys, Sampler
 from local.traffic import Request, dressed
+from samples import Keys, Sampler
 
 #: How long a provider tries before the demo gives up on a request.
 PATIENCE_SECONDS = 60.0

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from random import Random
 
-from local.samples import Keys, Raw, Sampler, signed
+from samples import Keys, Raw, Sampler, signed
 
 #: How far back the events of one run reach.
 SPAN = timedelta(hours=24)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.aws import REGION, client
+from cli.local_aws import REGION, client
+from cli.local_stack import Source, Stack
 from local.edits import API_ID
-from local.samples import Keys
-from local.state import Source, Stack
+from samples import Keys
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,14 +14,14 @@ from cli.checks.door import call
 from cli.checks.examination import Examination, Finding, NotChecked, Note, Said, Skipped
 from cli.secrets import usable_of
 from cli.vault import Vault
-from local.samples import Keys, Raw, sampler, signed
 from mailfold.errors import MailfoldError
 from mailfold.events import Event, EventType
+from mailfold.probe import PROBE_ADDRESS
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.request import Request, Source
 from mailfold.signatures import CREDENTIALS
-from mailfold.steps.operate.doctor import PROBE_ADDRESS
+from samples import Keys, Raw, sampler, signed
 
 #: A cold start of each function on the way, and time to spare.
 WAIT_SECONDS = 60.0

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
+from local.testing.events import sqs_event
+from local.testing.handlers import Context, load_handler
+from local.testing.proofs import verified_request
 from mailfold.envelope import seal
 from mailfold.request import Source
 from mailfold.store.connection import Database
-from tests.support.handlers import Context, load_handler
 from tests.support.http_door import served
-from tests.support.proofs import verified_request
 from tests.support.reader import Reader
-from tests.support.records import sqs_event
 
 #: Below this the emulator serves the API; what works here works below any prefix.
 PREFIX = "/_aws/execute-api/mailfold"

@@ -1,7 +1,7 @@
 """A load with duplicates on worker processes that are killed, over a Postgres that is stopped; then an audit.
 
-`make chaos` runs it at full size. The queue is the smallest that keeps SQS's promise: what is not acknowledged comes
-again.
+`make prove ONLY=kills` runs it at full size. The queue is the smallest that keeps SQS's promise: what is not
+acknowledged comes again.
 """
 
 import argparse
@@ -18,9 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from cli.progress import Progress
 from local.postgres import PostgresServer
-from local.progress import Progress
-from local.samples import sampler
 from mailfold.errors import StoreError
 from mailfold.fold import SOFT_LIMIT
 from mailfold.jsontext import dumps
@@ -29,6 +28,7 @@ from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.telemetry import Telemetry
+from samples import sampler
 from tests.property.histories import Fact
 from tests.property.reference import actual, expected
 from tests.support.workers import Worker
@@ -219,7 +219,7 @@ def _patience() -> Iterator[int]:
 
 def main() -> None:
     """Run at the size that was asked for and exit with the audit's verdict."""
-    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make prove ONLY=kills", description=__doc__)
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=1_000)
     parser.add_argument("--restarts", type=int, default=20)

@@ -1,6 +1,6 @@
 """A large store is pruned while events come in: killed in the middle, finished by the next run, and not a total moves.
 
-`python -m tests.chaos.prune --rows 1000000` is the long form. Both functions are the real handlers, each in its own
+`make prove ONLY=prune` is the long form. Both functions are the real handlers, each in its own
 process.
 """
 
@@ -23,9 +23,11 @@ from typing import Any
 import pytest
 
 from bench.preload import SQL
+from cli.progress import Progress
 from local.binaries import find_binaries
 from local.postgres import PostgresServer
-from local.samples import Raw
+from local.testing.events import sqs_event
+from local.testing.handlers import Context, load_handler
 from mailfold.jsontext import dumps
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
@@ -34,8 +36,7 @@ from mailfold.steps import prune as prune_step
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from mailfold.store.reading import read
-from tests.support.handlers import Context, load_handler
-from tests.support.records import sqs_event
+from samples import Raw
 
 SOURCE = "sendgrid"
 KINDS = ("processed", "delivered", "open")
@@ -141,11 +142,12 @@ class Child:
         self.process.join()
 
 
-def await_work(owner: Database, child: Child, *, frozen: int) -> None:
+def await_work(owner: Database, child: Child, progress: Progress, *, frozen: int) -> None:
     """Return while prune is inside a transaction, having committed at least so many rows."""
     busy = "select count(*) from pg_stat_activity where usename = 'mailfold_prune' and state <> 'idle'"
     while child.process.is_alive():
         [[done, active]] = owner.execute(f"select coalesce(sum(events), 0), ({busy}) from daily_totals")
+        progress.reach(int(done))
         if done >= frozen and active:
             return
         time.sleep(0.001)
@@ -179,13 +181,16 @@ def _prune_twice(
     url = server.url(user="mailfold_prune")
     began_at = time.monotonic()
     first = Child(prune, url, batch_rows)
-    await_work(owner, first, frozen=rows // 3)
+    # Five of six rows are past the window.
+    progress = Progress("prune", rows * 5 // 6)
+    await_work(owner, first, progress, frozen=rows // 3)
     first.kill()
     killed_at = time.monotonic()
     await_end(owner)
     [[frozen]] = owner.execute("select cast(sum(events) as bigint) from daily_totals")
     second = Child(prune, url, batch_rows).answer()
     ended_at = time.monotonic()
+    progress.reach(frozen + second["events"])
     sender.pipe.send("stop")
     sent = sender.answer()
     after, wanted = totals(owner, now), before + totals_of(range(sent["sent"]), now)
@@ -219,7 +224,7 @@ def is_clean(found: dict[str, Any]) -> bool:
 
 def main() -> None:
     """Run at the size that was asked for and exit with the verdict."""
-    parser = argparse.ArgumentParser(prog="python -m tests.chaos.prune", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make prove ONLY=prune", description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     found = chaos(rows=parser.parse_args().rows)
     print(json.dumps(found, indent=2))

@@ -21,12 +21,13 @@ from typing import Any
 
 import boto3  # noqa: F401 - here, so that a publisher finds it loaded and starts in a tenth of the time
 
+from cli.progress import Progress
 from local.postgres import PostgresServer
+from local.testing.handlers import COMMON, FUNCTIONS, Context
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from tests.chaos.bus_stub import serve
 from tests.chaos.writers import mark_of, silence, write
-from tests.support.handlers import COMMON, FUNCTIONS, Context
 
 FORK = multiprocessing.get_context("fork")
 WRITERS = 3
@@ -121,6 +122,7 @@ def _kill_again_and_again(room: Room, owner: Database, port: int, kills: int) ->
     """Kill each publisher some time after its first event; return how many died in an open transaction."""
     rng, hit = Random(room.seed), 0
     busy = "select count(*) from pg_stat_activity where usename = 'mailfold_publish' and state like '%in transaction'"
+    progress = Progress("kills", kills)
     for _ in range(kills):
         before = room.seen()
         publisher = _start(room, port)
@@ -130,6 +132,7 @@ def _kill_again_and_again(room: Room, owner: Database, port: int, kills: int) ->
         hit += owner.execute(busy)[0][0]
         publisher.kill()
         publisher.join()
+        progress.advance()
     return hit
 
 
@@ -176,7 +179,7 @@ def audit(room: Room, owner: Database) -> dict[str, Any]:
 
 def main() -> None:
     """Run at the size that was asked for and exit with the audit's verdict."""
-    parser = argparse.ArgumentParser(prog="python -m tests.chaos.publish", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make prove ONLY=publish", description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=20261118)
     arguments = parser.parse_args()

@@ -7,9 +7,9 @@ from pathlib import Path
 import pg8000.native
 import pytest
 
+from cli.local_stack import Stack, read_stack
 from local.assembly import synthesise
 from local.database import connect
-from local.state import Stack, read_stack
 from tests.e2e.support import LocalRun
 
 

@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from local.errors import LocalError
+from cli.local_stack import Stack, StackNotRunning, read_stack
 from local.options import ROOT
 from local.ports import free_port
-from local.state import Stack, read_stack
 
 
 def await_that(condition: Callable[[], object], seconds: float = 30) -> None:
@@ -47,7 +46,7 @@ class LocalRun:
         """Tell whether a stack runs in this state folder."""
         try:
             return bool(read_stack(self.state))
-        except LocalError:
+        except StackNotRunning:
             return False
 
     def end(self, number: signal.Signals) -> int:

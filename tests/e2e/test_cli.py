@@ -15,10 +15,10 @@ import pg8000.native
 import pytest
 
 from cli.__main__ import main
+from cli.local_stack import Stack
 from cli.place import Place, local_place
 from local.options import ROOT
-from local.samples import Keys, sampler, signed
-from local.state import Stack
+from samples import Keys, sampler, signed
 from tests.e2e.support import LocalRun, await_that
 from tests.e2e.test_pipeline import post
 

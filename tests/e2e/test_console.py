@@ -9,11 +9,11 @@ from random import Random
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from cli.local_stack import Stack
 from local.browser import FLAGS, ensure_browser
-from local.samples import Keys, sampler
 from local.senders import WebhookSender
-from local.state import Stack
 from local.traffic import Request
+from samples import Keys, sampler
 from tests.e2e.support import LocalRun
 
 SOURCE = "sendgrid"

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local.state import Stack
+from cli.local_stack import Stack
 from tests.e2e.support import LocalRun
 
 KILLS = 20

@@ -10,9 +10,9 @@ import pytest
 
 from cli.checks import probe
 from cli.doctor import CHECKS, examine
+from cli.local_stack import Stack
 from cli.place import Place, local_place
 from local.options import ROOT
-from local.state import Stack
 from tests.e2e.planting import Patient, Plant
 from tests.e2e.plants import PLANTS
 from tests.e2e.support import LocalRun

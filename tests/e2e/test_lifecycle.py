@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from local.aws import client
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.chaos import workers
 from local.database import connect
-from local.state import Stack
 from local.whereabouts import deployed_functions
 from tests.e2e.support import LocalRun, await_that
 

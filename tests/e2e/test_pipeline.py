@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import pg8000.native
 import pytest
 
-from local.aws import client
-from local.samples import Keys, sampler
-from local.state import Stack
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.traffic import Request, dressed, forgeries
 from mailfold.providers import REGISTRY
+from samples import Keys, sampler
 from tests.e2e.support import await_that
 
 HTTP_SOURCES = sorted(REGISTRY.keys() - {"ses"})

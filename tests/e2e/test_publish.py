@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from local.aws import client
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.errors import LocalError
 from local.options import read_options
-from local.state import Stack
 from local.traffic import Request
 from tests.e2e.support import await_that
 from tests.e2e.test_pipeline import send
@@ -91,7 +91,7 @@ def test_a_signed_bounce_reaches_whoever_subscribes_to_the_bus(stack: Stack, sub
     }
     for name, event in by_type.items():
         schema = json.loads((EVENTS / f"{name.replace(' ', '-')}.schema.json").read_text())
-        assert list(faults(event["detail"], schema)) == []
+        assert faults(event["detail"], schema) == []
     assert by_type["address suppressed"]["detail"]["body"]["because"]["bounce_class"] == "hard"
 
 

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local.aws import client
-from local.state import Stack
+from cli.local_aws import client
+from cli.local_stack import Stack
 from tests.e2e.support import await_that
 from tests.e2e.test_pipeline import made, new_marker, send
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pg8000.native
 
-from local.state import Stack
+from cli.local_stack import Stack
 from mailfold.tokens import new_token
 from tests.e2e.support import await_that
 from tests.e2e.test_query import ask, token

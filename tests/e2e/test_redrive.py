@@ -8,10 +8,10 @@ from typing import Any
 
 import pg8000.native
 
-from local.aws import client
+from cli.local_aws import client
+from cli.local_stack import Stack
 from local.options import ROOT
-from local.samples import Keys, sampler, signed
-from local.state import Stack
+from samples import Keys, sampler, signed
 from tests.e2e.support import LocalRun, await_that
 from tests.e2e.test_pipeline import post
 from tests.support.captured import event
@@ -28,7 +28,7 @@ def test_a_broken_adapter_costs_nothing_but_time(running: LocalRun, database: pg
     # Other tests share the stack, and the drill takes all letters for its own.
     database.run("delete from dead_letters")
 
-    # Its exit status also tells how late live events came: that is for `make drill`, on a quiet machine.
+    # Its exit status also tells how late live events came: that is for `make prove ONLY=redrive`, on a quiet machine.
     _, words = running.call("local.redrive_drill", "--events", "300", "--calm", "3", "--json")
 
     outcome = json.loads(words.splitlines()[-1])

@@ -9,13 +9,13 @@ from typing import Any
 import pg8000.native
 import pytest
 
+from cli.local_stack import Stack
 from local import audit, demo
 from local.demo import Demo
-from local.samples import sampler
-from local.state import Stack
 from local.traffic import BODY_UNPROVEN, FORGERIES, TIME_UNPROVEN, Plan, forgeries, plan
 from mailfold import providers
 from mailfold.providers import REGISTRY
+from samples import sampler
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 RUN = "demo0001"

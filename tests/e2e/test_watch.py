@@ -7,8 +7,8 @@ from typing import Any
 import pg8000.native
 import pytest
 
-from local.aws import client
-from local.state import Stack
+from cli.local_aws import client
+from cli.local_stack import Stack
 from tests.e2e.support import LocalRun, await_that
 from tests.support.blobs import Printed, metrics, of
 

@@ -12,18 +12,17 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
-from local.samples import Keys, sampler
+from local.testing.events import gateway_event, question_event, sqs_event
+from local.testing.fakes import FakeSecretsManager
+from local.testing.handlers import Context, load_handler
 from mailfold import aws
 from mailfold.steps.publish import Press, publish
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
+from samples import Keys, sampler
 from tests.infra.template import Synthesised, rendered
 from tests.support.blobs import Printed, metrics
-from tests.support.fakes import FakeSecretsManager, FakeSqs
-from tests.support.gateway import gateway_event
-from tests.support.handlers import Context, load_handler
-from tests.support.reader import question_event
-from tests.support.records import sqs_event
+from tests.support.fakes import FakeSqs
 
 DATABASE = "emissions"
 

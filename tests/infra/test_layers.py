@@ -1,5 +1,6 @@
 """The layers: the same bytes on every machine, made for Lambda's processor, without a developer's leavings."""
 
+import ast
 import shutil
 from pathlib import Path
 
@@ -27,6 +28,23 @@ def test_the_package_layer_holds_the_package_with_its_data(stack: Synthesised) -
     assert (package / "settings.py").is_file()
     assert list((package / "store").rglob("*.sql"))
     assert list((package / "store").rglob("*.pem"))
+
+
+def test_no_function_carries_a_command_line(stack: Synthesised) -> None:
+    ours = [layer(stack, "mailfold package")]
+    ours += [stack.asset(it["Code"]) for it in stack.all("AWS::Lambda::Function").values()]
+    modules = [path for folder in ours for path in folder.rglob("*.py")]
+
+    assert {path.name for path in modules} >= {"handler.py", "settings.py"}
+    assert [path.name for path in modules if imported(path) & {"argparse", "getopt", "getpass", "optparse"}] == []
+
+
+def imported(module: Path) -> set[str]:
+    nodes = list(ast.walk(ast.parse(module.read_text())))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name.split(".")[0] for name in plain} | {
+        (node.module or "").split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)
+    }
 
 
 def test_the_third_party_layer_is_made_for_lambda(stack: Synthesised) -> None:

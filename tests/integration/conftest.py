@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
+from local.testing.handlers import Context, load_handler
 from mailfold.queue import Record
 from mailfold.steps.process import Bench, Outcome, process
 from mailfold.store.connection import Database
 from mailfold.store.queries import query
 from mailfold.telemetry import Telemetry
 from tests.support.databases import Databases, WatchedDatabase
-from tests.support.handlers import Context, load_handler
 from tests.support.pipeline import Pipeline
 from tests.support.press import PressRoom
 from tests.support.reader import Reader, make_reader

@@ -29,13 +29,13 @@ def test_every_way_stores_the_same_events(lab: Lab) -> None:
         raws = traffic.events(40)
         events = [event for raw in raws for event in baselines.parse(raw)]
 
-        bench.article.consume(raws)
+        bench.naive.consume(raws)
         bench.per_record.consume([text for raw in raws[:20] for text in envelopes([raw])])
         bench.server_alone.stage(events[20:])
         bench.server_alone.fold()
         baselines.copy_rows(bench.owner, "copied", events)
 
-        assert bench.owner.execute("select count(*) from article_events") == [[40]]
+        assert bench.owner.execute("select count(*) from naive_events") == [[40]]
         assert bench.owner.execute("select count(*) from record_claims where status = 'COMPLETED'") == [[20]]
         assert bench.owner.execute("select count(*) from email_events") == [[40]]
         columns = "event_id, fingerprint"

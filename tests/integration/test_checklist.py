@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
-from local.samples.ses import SAMPLES
 from mailfold.providers import REGISTRY
 from mailfold.steps.unit import QUARANTINE_AFTER
+from samples import sampler
+from samples.ses import SAMPLES
 from tests.support.pipeline import Pipeline
 from tests.support.records import SOURCES, envelope, notification, raw, record
 from tests.support.state import state

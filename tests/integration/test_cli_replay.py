@@ -11,8 +11,8 @@ import pytest
 
 from cli import __main__ as cli
 from cli.place import Place
+from local.testing.handlers import Context, load_handler
 from tests.integration.conftest import Store, Workshop
-from tests.support.handlers import Context, load_handler
 from tests.support.misreading import SOFT, every_bounce_hard, everything_other, read_as
 from tests.support.records import SOURCES, TOPICS, envelope, raw, record
 

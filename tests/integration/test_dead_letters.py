@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from local.samples.ses import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event, Raw
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.steps.unit import QUARANTINE_AFTER
+from samples.ses import SAMPLES
 from tests.integration.conftest import Store, Workshop
 from tests.support.records import SOURCES, envelope, notification, raw, record
 from tests.support.state import state

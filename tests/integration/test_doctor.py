@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from mailfold.steps.operate.doctor import PROBE_ADDRESS
+from mailfold.probe import PROBE_ADDRESS
 from mailfold.store.queries import query
 from mailfold.store.rights import Right, limits, login_roles, members, rights
 from tests.integration.conftest import Store, Workshop

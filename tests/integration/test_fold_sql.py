@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from local.samples import sampler
 from mailfold.events import Event
 from mailfold.fold import RANK, current_status, fold
+from samples import sampler
 from tests.support.origins import parse
 from tests.support.records import SOURCES, envelope, raw, record
 from tests.support.state import folded

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from local.postgres import PostgresServer
+from local.testing.handlers import Context, load_handler
 from mailfold.errors import DataRejected, MigrationError, TransientStoreError
 from mailfold.store import migrate as migrations_module
 from mailfold.store.connection import Database
 from mailfold.store.migrate import Migration, apply_migrations, migrations
 from mailfold.store.queries import query
 from mailfold.store.rights import login_roles
-from tests.support.handlers import Context, load_handler
 
 CATALOGS = {
     "columns": """

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from local.samples.ses import SAMPLES
 from mailfold.events import Event, Raw
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.steps.unit import QUARANTINE_AFTER
+from samples.ses import SAMPLES
 from tests.support.records import envelope, notification, raw, record
 
 LETTERS = "select kind, reason, source, provider, claim_key is not null, raw from dead_letters order by kind, raw"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from local.testing.handlers import Context, load_handler
 from mailfold.bus import LARGEST_BYTES, Bus
 from mailfold.steps.publish import PAGE_ROWS, REASON_CHARACTERS, TIME_GUARD_MS
 from mailfold.store.connection import Database
 from tests.support.fakes import FakeEvents, refuse_keys
-from tests.support.handlers import Context, load_handler
 from tests.support.press import PressRoom, ordered, waiting, write
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from local.testing.proofs import NOW
 from mailfold.errors import TransientStoreError
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.store import batch
 from mailfold.store.connection import Database, Transaction
-from tests.support.proofs import NOW
 from tests.support.records import SOURCES, envelope, raw, record
 from tests.support.state import await_waiting
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
 from mailfold.events import Effect
 from mailfold.providers import REGISTRY
 from mailfold.steps.sweep import sweep
@@ -18,6 +17,7 @@ from mailfold.store import batch
 from mailfold.store.connection import Database
 from mailfold.store.suppressions import decide_by_hand
 from mailfold.telemetry import Telemetry
+from samples import sampler
 from tests.support.origins import parse
 from tests.support.press import PressRoom
 from tests.support.records import raw
@@ -100,7 +100,7 @@ def test_every_event_of_every_provider_and_cause_is_as_documented(store: Any, wr
     seen: set[tuple[str, str | None]] = set()
     for entry in (entry for call in room.events.calls for entry in call):
         detail = json.loads(entry["Detail"])
-        assert list(faults(detail, schemas[entry["DetailType"].replace(" ", "-")])) == []
+        assert faults(detail, schemas[entry["DetailType"].replace(" ", "-")]) == []
         assert detail["key"] == detail["body"].get("message_id", detail["body"].get("address"))
         seen.add((entry["DetailType"], detail["body"].get("because", {}).get("type")))
     assert done == {"published": store.value("select count(*) from outbox"), "failed": 0}

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from local.testing.events import question_event
+from local.testing.handlers import Context
 from tests.integration.conftest import Store, Workshop
-from tests.support.handlers import Context
-from tests.support.reader import Reader, question_event
+from tests.support.reader import Reader
 from tests.support.records import envelope, raw, record
 
 SECRET = "confidential.person@example.com"

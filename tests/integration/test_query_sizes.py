@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from local.testing.handlers import Context
 from tests.integration.conftest import Store
-from tests.support.handlers import Context
 from tests.support.reader import Reader, question_event
 
 #: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html

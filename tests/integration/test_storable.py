@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.ses import SAMPLES
 from mailfold.errors import DataRejected
 from mailfold.jsontext import restore_raw
 from mailfold.store import batch
+from samples.ses import SAMPLES
 from tests.support.records import envelope, notification, raw, record
 
 ODD = "a\x00b\ud800c\udfffd"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from local.testing.handlers import Context, load_handler
 from mailfold.errors import TransientStoreError
 from mailfold.norms import LINES
 from mailfold.steps.watch import DAY_SECONDS, watch
@@ -16,7 +17,6 @@ from mailfold.telemetry import Telemetry
 from tests.integration.conftest import Store
 from tests.support.blobs import metrics, of
 from tests.support.databases import WatchedDatabase
-from tests.support.handlers import Context, load_handler
 from tests.support.records import SOURCES
 
 NUMBERS = count(1)

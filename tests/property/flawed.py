@@ -35,7 +35,7 @@ def _sql(change: Callable[[str], str], name: str = "fold") -> AbstractContextMan
 
 @contextlib.contextmanager
 def first_arrival_suppression() -> Iterator[None]:
-    """Keep whatever stop arrived first, as the article's consumer does."""
+    """Keep whatever stop arrived first, as the naive consumer does."""
     pattern = r"on conflict \(address, scope\) do update set.*?returning\s+new\.address"
     with _sql(
         lambda text: re.sub(

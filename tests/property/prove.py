@@ -1,4 +1,4 @@
-"""`make prove`: the long form of the properties, counted, with a seed that brings a failure back."""
+"""`make prove ONLY=histories`: the long form of the properties, counted, with a seed that brings a failure back."""
 
 import argparse
 import contextlib
@@ -14,8 +14,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from cli.progress import Progress
 from local.postgres import PostgresServer
-from local.progress import Progress
 from mailfold.store.connection import Database
 from mailfold.store.migrate import apply_migrations
 from tests.property import properties
@@ -32,7 +32,7 @@ ORDERS = {2: 2, 3: 6, 4: 24}
 
 def main() -> None:
     """Run every property as often as asked and print what was seen."""
-    parser = argparse.ArgumentParser(prog="make prove", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make prove ONLY=histories", description=__doc__)
     parser.add_argument("--deliveries", type=int, default=16_000, help="histories of one worker that never dies")
     parser.add_argument("--permuted", type=int, default=250, help="small sets of which every order is tried")
     parser.add_argument("--crashes", type=int, default=2_500, help="histories in which a worker dies")

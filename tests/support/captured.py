@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from local.samples import Raw
-from local.samples.mailgun import SAMPLES
 from mailfold.request import Source
+from samples import Raw
+from samples.mailgun import SAMPLES
 from tests.support.desk import Desk
 
 MAILGUN = Source(name="mailgun", provider="mailgun")

@@ -6,7 +6,7 @@ from collections import deque
 from datetime import datetime
 from typing import Any
 
-from local.samples import Keys, Raw, Sampler, sampler, signed
+from local.testing.fakes import FakeFetcher, FakeSecretsManager, FreshKeyed
 from mailfold.providers import forms_of
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
@@ -14,8 +14,9 @@ from mailfold.secrets import Secrets
 from mailfold.steps import receive as step
 from mailfold.steps.receive import Answer, Door
 from mailfold.telemetry import Telemetry
-from tests.support.endpoint import NOW, FakeFetcher, FreshKeyed
-from tests.support.fakes import FakeSecretsManager, FakeSqs, refuse_all
+from samples import Keys, Raw, Sampler, sampler, signed
+from tests.support.endpoint import NOW
+from tests.support.fakes import FakeSqs, refuse_all
 
 
 class FullableSqs(FakeSqs):

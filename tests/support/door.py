@@ -14,9 +14,9 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from local.samples import Keys, sampler
-from tests.support.gateway import gateway_event
-from tests.support.handlers import Context, load_handler
+from local.testing.events import gateway_event
+from local.testing.handlers import Context, load_handler
+from samples import Keys, sampler
 from tests.support.signed import SignedServer
 
 #: Two sources that sign in different ways, and what each is of.

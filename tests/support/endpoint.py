@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from local.samples import Keys, Raw, sampler, signed
-from mailfold.errors import FetchFailed
+from local.testing.fakes import FakeFetcher, FakeSecretsManager, FreshKeyed
 from mailfold.events import Event
 from mailfold.providers import REGISTRY, forms_of
 from mailfold.providers.base import Origin
@@ -15,40 +14,11 @@ from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
 from mailfold.steps.receive import Answer, Door, receive
 from mailfold.telemetry import Telemetry
-from tests.support.fakes import FakeSecretsManager, FakeSqs
+from samples import Keys, Raw, sampler, signed
+from tests.support.fakes import FakeSqs
 from tests.support.origins import parse
 
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
-
-
-class FakeFetcher:
-    """Serves one certificate, remembers what was asked for, and can be cut off."""
-
-    def __init__(self, certificate: str = "") -> None:
-        self._certificate = certificate
-        self.certificates: list[str] = []
-        self.confirmed: list[str] = []
-        self.cut_off = False
-
-    def certificate(self, url: str) -> str:
-        self.certificates.append(url)
-        return self._answer(self._certificate)
-
-    def get(self, url: str) -> str:
-        self.confirmed.append(url)
-        return self._answer("")
-
-    def _answer(self, text: str) -> str:
-        if self.cut_off:
-            raise FetchFailed("the provider's host did not answer")
-        return text
-
-
-class FreshKeyed:
-    """Lets every key through, as a table does that has seen none of them."""
-
-    def once(self, key: str, request_hash: str, enqueue: Any) -> tuple[int, Mapping[str, int]]:
-        return 200, {"events": enqueue()}
 
 
 class Endpoint:

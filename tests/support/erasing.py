@@ -10,7 +10,8 @@ from urllib.parse import unquote
 import pytest
 
 from local.binaries import find_binaries
-from local.samples import sampler
+from local.testing.handlers import Context, load_handler
+from local.testing.proofs import NOW, verified_request
 from mailfold.envelope import seal
 from mailfold.events import digest
 from mailfold.providers import REGISTRY
@@ -19,9 +20,8 @@ from mailfold.request import Source
 from mailfold.steps.process import Bench, process
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
-from tests.support.handlers import Context, load_handler
+from samples import sampler
 from tests.support.people import Person, events_of, ids_of
-from tests.support.proofs import NOW, verified_request
 
 PETRA = Person(
     address="petra.quast@kunde.example",

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 #: Decides about one call: the ids of the entries that are refused.
@@ -28,20 +28,6 @@ class FakeSqs:
             "Successful": [{"Id": entry["Id"]} for entry in Entries if entry["Id"] not in refused],
             "Failed": [{"Id": entry_id, "Code": "InternalError", "SenderFault": False} for entry_id in refused],
         }
-
-
-class FakeSecretsManager:
-    """Holds one secret; an exception in its place is raised."""
-
-    def __init__(self, secret: Any) -> None:
-        self.secret = secret
-        self.reads = 0
-
-    def get_secret_value(self, *, SecretId: str) -> Mapping[str, Any]:  # noqa: N803
-        self.reads += 1
-        if isinstance(self.secret, Exception):
-            raise self.secret
-        return {"SecretString": self.secret if isinstance(self.secret, str) else json.dumps(self.secret)}
 
 
 #: Decides about one call to EventBridge: why each entry is refused, or None where it is taken.

@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
 
-from tests.support.handlers import Context
-from tests.support.reader import question_event, reply_of
+from local.testing.events import question_event
+from local.testing.handlers import Context
+from tests.support.reader import reply_of
 
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 

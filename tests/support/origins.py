@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from local.samples import sampler
 from mailfold.events import Event, Raw
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.request import Source
+from samples import sampler
 
 RECEIVED_AT = datetime(2026, 1, 5, 12, 30, 0, 250_000, tzinfo=UTC)
 

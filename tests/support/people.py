@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from local.samples import Raw, sampler
+from samples import Raw, sampler
 
 #: The recipients of the sample events.
 _SAMPLED = re.compile(r"(ann|bob)@example\.com", re.IGNORECASE)

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
+from local.testing.events import gateway_event, sqs_event
+from local.testing.fakes import FakeSecretsManager
+from local.testing.handlers import Context, load_handler
 from mailfold import aws
-from tests.support.fakes import FakeSecretsManager, FakeSqs
-from tests.support.gateway import gateway_event
-from tests.support.handlers import Context, load_handler
-from tests.support.records import SOURCES, TOPICS, sqs_event
+from samples import sampler
+from tests.support.fakes import FakeSqs
+from tests.support.records import SOURCES, TOPICS
 
 
 class Pipeline:

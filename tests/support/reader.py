@@ -9,9 +9,10 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from local.testing.events import question_event
+from local.testing.handlers import Context, load_handler
 from mailfold.store.connection import Database
 from mailfold.tokens import new_token, token_hash
-from tests.support.handlers import Context, load_handler
 from tests.support.records import SOURCES, TOPICS
 
 
@@ -112,22 +113,6 @@ def make_reader(monkeypatch: pytest.MonkeyPatch, *, url: str, owner: Database) -
     reader.module.keeper.asked.burst = reader.module.keeper.failed.burst = 1_000_000
     reader.token = reader.make_token("ann", "raw", "operate")
     return reader
-
-
-def question_event(
-    method: str, path: str, query: str, headers: Mapping[str, str], body: bytes, *, source_ip: str = "192.0.2.1"
-) -> dict[str, Any]:
-    """Return what API Gateway's HTTP API makes of a request, in payload format 2.0."""
-    return {
-        "version": "2.0",
-        "routeKey": "ANY /v1/{proxy+}",
-        "rawPath": path,
-        "rawQueryString": query,
-        "headers": {name.lower(): value for name, value in headers.items()},
-        "requestContext": {"http": {"method": method, "path": path, "sourceIp": source_ip}},
-        "body": base64.b64encode(body).decode(),
-        "isBase64Encoded": True,
-    }
 
 
 def _text(value: Any) -> str:

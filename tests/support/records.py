@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from local.samples import Raw
+from local.testing.proofs import NOW, verified_request
 from mailfold.envelope import seal
 from mailfold.queue import Record
 from mailfold.request import Source
-from tests.support.proofs import NOW, verified_request
+from samples import Raw
 
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:ses-events"
 TOPICS = {TOPIC: "ses"}
@@ -52,17 +52,6 @@ def record(body: str, *, receive_count: int = 1, record_id: str | None = None) -
         receive_count=receive_count,
         sent_at=datetime(2026, 1, 1, 12, tzinfo=UTC),
     )
-
-
-def sqs_event(bodies: Sequence[str], *, receive_count: int = 1) -> dict[str, Any]:
-    """Return what the event source mapping hands to process."""
-    attributes = {"ApproximateReceiveCount": str(receive_count), "SentTimestamp": "1767268800000"}
-    return {
-        "Records": [
-            {"messageId": f"r{next(NUMBERS)}", "body": body, "attributes": attributes, "eventSource": "aws:sqs"}
-            for body in bodies
-        ]
-    }
 
 
 def notification(record: Raw, message_id: str = "sns-1") -> str:

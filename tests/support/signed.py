@@ -12,7 +12,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
-from tests.support.handlers import COMMON
+from local.testing.handlers import COMMON
 
 #: The service behind the first word of X-Amz-Target.
 SERVICES = {"AmazonSQS": "sqs", "secretsmanager": "secretsmanager"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from moto import mock_aws
 
+from local.testing.handlers import COMMON
 from tests.support.door import Door
-from tests.support.handlers import COMMON
 
 # The same examples in every run, however busy the machine.
 settings.register_profile(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local.testing.proofs import NOW, verified_request
 from mailfold.envelope import LARGEST_BYTES, TARGET_BYTES, VERSION, Envelope, SealedEnvelope, parse_record, seal
 from mailfold.errors import NotAnEnvelope, TooLarge
 from mailfold.request import Source
-from tests.support.proofs import NOW, verified_request
 
 #: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 SQS_BYTES = 1024 * 1024

@@ -15,7 +15,7 @@ from local.bootstrap import LOCKS, PURPOSES, needed
 ROOT = Path(__file__).parents[2]
 PIN = re.compile(r"^([\w.-]+)==([\w.]+)", re.MULTILINE)
 #: Folders of ours, by the name that they are imported under.
-OURS = {"bench", "cli", "functions", "infra", "local", "mailfold", "tests", "handler", "email_events"}
+OURS = {"bench", "cli", "functions", "infra", "local", "mailfold", "samples", "tests", "handler", "email_events"}
 OF_VENV = [name for name in LOCKS if name not in bootstrap.APART]
 
 
@@ -26,7 +26,8 @@ def pins(lock: str) -> set[tuple[str, str]]:
 def modules(folder: str) -> list[Path]:
     found = [path for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in path.parts]
     assert found
-    return found
+    # What tests and benchmarks share is no part of a run.
+    return [path for path in found if folder != "local" or "testing" not in path.parts]
 
 
 def imported(folder: str) -> set[str]:
@@ -41,9 +42,9 @@ def imported(folder: str) -> set[str]:
 @pytest.mark.parametrize(
     ("purpose", "folders"),
     [
-        ("cli", ["cli", "layers/mailfold"]),
-        ("run", ["cli", "layers/mailfold", "functions", "infra", "local"]),
-        ("test", ["tests"]),
+        ("cli", ["cli", "samples", "layers/mailfold"]),
+        ("run", ["cli", "samples", "layers/mailfold", "functions", "infra", "local"]),
+        ("test", ["tests", "local/testing"]),
     ],
 )
 def test_a_purpose_has_all_that_its_folders_import(purpose: str, folders: list[str]) -> None:

@@ -7,16 +7,20 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "layers" / "mailfold" / "python"
-FUNCTIONS = Path(__file__).parents[2] / "functions"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "layers" / "mailfold" / "python"
+FUNCTIONS = ROOT / "functions"
 NETWORK = {"socket", "ssl", "http.client", "urllib.request", "asyncio", "subprocess", "boto3", "botocore", "pg8000"}
 #: What makes a client of boto3 slow to load: itself, and the session that finds its way to a service.
 CLIENT = {"boto3", "botocore.session", "botocore.client"}
 DATABASE = {"pg8000", "mailfold.store", "mailfold.store.connection"}
+#: What only a developer's machine has.
+TOOLS = {"aws_cdk", "bench", "constructs", "infra", "local", "playwright", "pytest", "tests"}
 
 
 def loaded_by(*modules: str) -> set[str]:
-    program = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); import {', '.join(modules)}; print(*sys.modules)"
+    places = [str(PACKAGE), str(ROOT)]
+    program = f"import sys; sys.path[:0] = {places}; import {', '.join(modules)}; print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
     return set(answer.stdout.split())
 
@@ -45,6 +49,12 @@ def test_receive_signs_its_calls_without_an_aws_client() -> None:
     assert loaded & CLIENT == set()
     # Only a request with such a signature needs it.
     assert "cryptography" not in loaded
+
+
+def test_the_command_line_loads_no_tools_and_no_database_driver() -> None:
+    loaded = loaded_by("cli.__main__", "cli.checks.probe", "samples.sendgrid")
+
+    assert loaded & (TOOLS | DATABASE) == set()
 
 
 @pytest.mark.parametrize("step", ["receive", "process", "prune", "sweep", "query", "migrate"])

@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -15,9 +15,11 @@ from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyItemAlreadyExistsError
 from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import DataRecord
 
-from local.samples import Keys, sampler
+from mailfold import keyed as keyed_module
 from mailfold.queue import Queue
+from samples import Keys, sampler
 from tests.support.door import Door, Reply
+from tests.support.silent import Silent
 
 SOURCES = {"mail": "mailwebhook", "other": "mailwebhook", "standard": "standardwebhooks"}
 NUMBERS = count(1)
@@ -101,13 +103,6 @@ class Keyed:
 @pytest.fixture
 def keyed(aws: None, monkeypatch: pytest.MonkeyPatch) -> Keyed:
     return Keyed(monkeypatch)
-
-
-@pytest.fixture
-def silent_port() -> Iterator[int]:
-    """A port that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
 
 
 @pytest.mark.parametrize("key", [None, "", "k" * 256], ids=["missing", "empty", "too long"])
@@ -281,15 +276,18 @@ def test_a_table_that_refuses_connections_does_not_shut_the_door(aws: None, monk
 
 
 def test_a_table_that_says_nothing_costs_less_than_a_providers_patience(
-    aws: None, monkeypatch: pytest.MonkeyPatch, silent_port: int
+    aws: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keyed = Keyed(monkeypatch, AWS_ENDPOINT_URL_DYNAMODB=f"http://127.0.0.1:{silent_port}")
-    started = time.monotonic()
+    longest_s = keyed_module.TIMEOUT_S
+    monkeypatch.setattr(keyed_module, "TIMEOUT_S", 0.05)
+    with Silent() as silent:
+        keyed = Keyed(monkeypatch, AWS_ENDPOINT_URL_DYNAMODB=silent.url)
 
-    reply = keyed.post(ONE)
+        reply = keyed.post(ONE)
 
-    # Svix and SNS wait 15 s, and receive itself has 10.
-    assert time.monotonic() - started < 8
+        assert silent.calls() == keyed_module.TRIES
+    # Svix and SNS wait 15 s, and receive itself has 10. boto3 pauses for a second at most before it tries again.
+    assert keyed_module.TRIES * (longest_s + 1) < 8
     assert reply.status == 200
     assert len(keyed.queued()) == 1
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
 from mailfold.secrets import REREAD_AFTER_S
+from samples import sampler
 from tests.support.door import MAX_BODY_BYTES, SOURCES, Door
 
 #: Further away than any provider's tolerance.

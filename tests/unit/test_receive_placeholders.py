@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from local.samples import Keys
 from mailfold.providers import REGISTRY
+from samples import Keys
 from tests.support.endpoint import Endpoint
 
 #: Providers of which a forger who knows the secret can sign: the secret itself is the key.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from local.samples import sampler
+from samples import sampler
 from tests.support.door import SOURCES, Door
 
 ADDRESS = "confidential.person@example.com"

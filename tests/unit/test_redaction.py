@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from local.samples import Raw, sampler
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.redaction import Redaction
 from mailfold.request import Source
+from samples import Raw, sampler
 
 ANN = "ann+news@example.com"
 FORM = "erased:" + "ab" * 32

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
+from local.testing.events import gateway_event
+from local.testing.proofs import verified_request
 from mailfold.errors import VerificationError
 from mailfold.request import Request, Source, VerifiedRequest
 from mailfold.signatures import Proof
-from tests.support.gateway import gateway_event
-from tests.support.proofs import verified_request
 
 BODIES = {"plain": b'{"a":1}\r\n', "accents": '{"a":"é😀"}'.encode(), "empty": b""}
 

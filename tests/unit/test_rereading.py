@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
 from mailfold.events import Event
 from mailfold.providers import REGISTRY
 from mailfold.request import Source
 from mailfold.steps.operate.rereading import reread
+from samples import sampler
 from tests.support.origins import parse
 
 

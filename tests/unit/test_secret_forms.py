@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from local.samples import sampler
-from local.samples.standardwebhooks import make_key_pair
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import LONGEST_HORIZON_HOURS
 from mailfold.providers.mailersend import PUBLIC_TEST_SECRET
 from mailfold.secret_forms import PUBLIC_VECTOR, SHORTEST_KEY_BYTES, fault_of, shared_key
+from samples import sampler
+from samples.standardwebhooks import make_key_pair
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

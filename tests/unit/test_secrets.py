@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from local.testing.fakes import FakeSecretsManager
 from mailfold.errors import SecretUnavailable
 from mailfold.providers import forms_of
 from mailfold.request import Source
 from mailfold.secrets import MAX_AGE_S, REREAD_AFTER_S, Secrets
-from tests.support.fakes import Clock, FakeSecretsManager
+from tests.support.fakes import Clock
 
 OUTAGE = ConnectionError("no route")
 FORMS = forms_of({name: Source(name=name, provider="sesmetric") for name in ("main", "second", "third")})

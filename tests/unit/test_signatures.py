@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.samples import postal, sendgrid
 from mailfold import signatures
 from mailfold.errors import VerificationError
 from mailfold.signatures import PARSED_KEYS, Proof, check_fresh, prove_ecdsa, prove_hmac, prove_rsa
+from samples import postal, sendgrid
 
 # The vector that SendGrid's own libraries test with:
 # https://github.com/sendgrid/sendgrid-python/blob/main/test/unit/test_eventwebhook.py

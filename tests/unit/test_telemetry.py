@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from local.testing.handlers import show_log
 from mailfold.telemetry import METRICS, SUMMED, UNITS, Telemetry
 from tests.support.blobs import metrics, of
-from tests.support.handlers import show_log
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,9 @@ from cli.checks.store import check_database, check_roles, check_schema, check_wo
 from cli.doctor import CHECKS, examine
 from cli.errors import DECLINED, CommandError
 from cli.place import Place
-from local.samples import sampler
+from mailfold.probe import MARKER, PROBE_ADDRESS
 from mailfold.request import Source
-from mailfold.steps.operate.doctor import MARKER, PROBE_ADDRESS
+from samples import sampler
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 OUTPUTS = {

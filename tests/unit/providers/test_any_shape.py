@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from local.samples import Raw, sampler
 from mailfold.errors import UnparseableEvent
 from mailfold.jsontext import dumps, loads
 from mailfold.providers import REGISTRY
+from samples import Raw, sampler
 from tests.support.origins import RECEIVED_AT, parse
 
 EVERY_SAMPLE = [(provider, name) for provider in REGISTRY for name in sampler(provider).SAMPLES]

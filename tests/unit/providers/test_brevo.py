@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.brevo import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.brevo import TYPES
+from samples.brevo import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
 from mailfold.providers import REGISTRY
 from mailfold.providers.mailersend import PUBLIC_TEST_SECRET
 from mailfold.request import Request, Source
-from mailfold.signatures import Proof, prove_token
+from mailfold.signatures import Proof, prove_credential
+from samples import sampler
 from tests.support.endpoint import NOW, Endpoint
 
 STAMP = str(int(NOW.timestamp()))
@@ -153,7 +153,7 @@ def believe_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace a provider's check by one that accepts everything."""
 
     def verify(request: Request, source: Source, secrets: Any) -> Proof:
-        return prove_token(secrets=["x"], given="x")
+        return prove_credential(secrets=["bearer:x"], headers={"authorization": "Bearer x"})
 
     careless = replace(REGISTRY[name], verify=verify, certificate_url=None, confirm_url=None)
     monkeypatch.setitem(REGISTRY, name, careless)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from local.samples import sampler
 from mailfold.errors import SettingsError
 from mailfold.providers import REGISTRY
 from mailfold.request import Source
+from samples import sampler
 
 CHECKED = sorted(name for name, provider in REGISTRY.items() if provider.check)
 

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from local.samples import Keys, sampler, signed
 from mailfold.errors import MalformedPayload, NotAnEnvelope, UnparseableEvent, VerificationError
 from mailfold.jsontext import dumps, may_be_unstorable, storable_raw
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.request import Request, Source
+from samples import Keys, sampler, signed
 
 SECONDS = float(os.environ.get("MAILFOLD_FUZZ_SECONDS", "0"))
 EXAMPLES = 40

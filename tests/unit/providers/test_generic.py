@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from local.samples.generic import OPTIONS, SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.base import Origin
 from mailfold.providers.generic import PROVIDER
 from mailfold.request import Source
+from samples.generic import OPTIONS, SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 from tests.support.origins import RECEIVED_AT
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from local.samples import Keys
-from local.samples.mailersend import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Effect, Event
 from mailfold.providers.mailersend import PUBLIC_TEST_SECRET, TYPES
+from samples import Keys
+from samples.mailersend import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 from tests.support.origins import parse
 

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from local.samples import Raw
-from local.samples.mailgun import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mailgun import SUPPRESSED_CODES
+from samples import Raw
+from samples.mailgun import SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.mailjet import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mailjet import STOPPING_BLOCKS, TYPES
+from samples.mailjet import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

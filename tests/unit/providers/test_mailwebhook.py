@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.samples import mailwebhook as sampler
-from local.samples.mailwebhook import SAMPLES
 from mailfold.events import Event
 from mailfold.providers.mailwebhook import KEY_HEADERS
+from samples import mailwebhook as sampler
+from samples.mailwebhook import SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {"mapped": "bounced/hard stop", "reply": "other", "unknown": "other", "without a type": "other"}

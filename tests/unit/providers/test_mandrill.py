@@ -9,11 +9,11 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from local.samples import mandrill as sampler
-from local.samples.mandrill import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.mandrill import SYNC, TYPES
+from samples import mandrill as sampler
+from samples.mandrill import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

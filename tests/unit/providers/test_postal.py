@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from local.samples.postal import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.postal import TYPES
+from samples.postal import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.postmark import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.postmark import BOUNCES, RECORDS, SUPPRESSIONS, TRACE_HEADER
+from samples.postmark import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

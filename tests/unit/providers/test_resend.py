@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.resend import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.resend import NEVER_SENT, TYPES
+from samples.resend import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

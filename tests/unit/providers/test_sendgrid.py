@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.sendgrid import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import BounceClass, Effect, Event, EventType
 from mailfold.providers.sendgrid import DELIVERY_KINDS, ENGAGEMENT_KINDS, STOPPING_DROPS, TOLERANCE_S, TYPES
+from samples.sendgrid import SAMPLES
 from tests.support.origins import parse
 
 HARD, SOFT, UNKNOWN = BounceClass.HARD, BounceClass.SOFT, BounceClass.UNKNOWN

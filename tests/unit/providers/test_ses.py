@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from local.samples import Raw
-from local.samples.ses import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import BounceClass, Effect, Event, EventType
 from mailfold.providers.ses import BOUNCE_CLASSES, TYPES
+from samples import Raw
+from samples.ses import SAMPLES
 from tests.support.origins import parse
 
 HARD, SOFT, UNKNOWN = BounceClass.HARD, BounceClass.SOFT, BounceClass.UNKNOWN

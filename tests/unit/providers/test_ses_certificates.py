@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from cryptography.x509.oid import NameOID
 
-from local.samples import Keys
-from local.samples.ses import CERTIFICATE_URL, TOPIC, make_keys
 from mailfold import fetch
 from mailfold.errors import VerificationError
 from mailfold.fetch import Fetcher
 from mailfold.providers.ses import certificate_url
 from mailfold.request import Request
+from samples import Keys
+from samples.ses import CERTIFICATE_URL, TOPIC, make_keys
 from tests.support.endpoint import NOW, Endpoint
 from tests.unit.providers.test_ses_https import CONFIRMATION, HOST, NOTIFICATION, post, sealed
 

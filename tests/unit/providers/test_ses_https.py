@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from local.samples import Keys, Raw
-from local.samples.ses import CERTIFICATE_URL, SAMPLES, TOPIC, make_keys
+from samples import Keys, Raw
+from samples.ses import CERTIFICATE_URL, SAMPLES, TOPIC, make_keys
 from tests.support.endpoint import NOW, Endpoint, meaning
 
 HOST = "https://sns.eu-west-1.amazonaws.com"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.samples import Keys, Raw
-from local.samples.ses import TOPIC, make_keys
+from samples import Keys, Raw
+from samples.ses import TOPIC, make_keys
 from tests.support.endpoint import NOW, Endpoint
 from tests.unit.providers.test_ses_https import CONFIRMATION, NOTIFICATION, SIGNED, headers_of, post, sealed
 

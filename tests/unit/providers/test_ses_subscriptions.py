@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.samples import Raw
-from local.samples.ses import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Effect, EventType
+from samples import Raw
+from samples.ses import SAMPLES
 from tests.support.origins import parse
 
 STOP, LIFT = Effect.STOP, Effect.LIFT

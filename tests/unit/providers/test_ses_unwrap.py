@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.ses import SAMPLES, TOPIC
 from mailfold.envelope import Envelope
 from mailfold.errors import NotAnEnvelope
 from mailfold.providers.ses import unwrap
+from samples.ses import SAMPLES, TOPIC
 from tests.support.origins import parse
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.sesmetric import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import BounceClass, Effect, Event, EventType
 from mailfold.providers.sesmetric import BOUNCE_CLASSES, TOLERANCE_S, TYPES
+from samples.sesmetric import SAMPLES
 from tests.support.origins import RECEIVED_AT, parse
 
 MEANINGS: dict[str, tuple[EventType, BounceClass | None, Effect | None]] = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.sparkpost import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.sparkpost import HARD_CLASSES, SOFT_CLASSES, TYPES
+from samples.sparkpost import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

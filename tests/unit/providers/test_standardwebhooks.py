@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from local.samples import standardwebhooks as sampler
-from local.samples.standardwebhooks import SAMPLES
 from mailfold.errors import VerificationError
 from mailfold.events import Event
 from mailfold.standard_webhook import prove_standard_webhook
+from samples import standardwebhooks as sampler
+from samples.standardwebhooks import SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from local.samples.unisender import SAMPLES
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.providers.unisender import MESSAGE_FAULTS, NEVER_SENT, RETRYING, TYPES
+from samples.unisender import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {

@@ -10,13 +10,13 @@ from random import Random
 
 import pytest
 
-from local.samples import sampler
-from local.samples.standardwebhooks import make_key_pair
 from mailfold import request as requests
 from mailfold.decoding import LONGEST_HEADER, MOST_SIGNATURES
 from mailfold.errors import VerificationError
 from mailfold.providers import REGISTRY
 from mailfold.signatures import prove_any_hmac, prove_digest, prove_ecdsa, prove_hmac, prove_rsa
+from samples import sampler
+from samples.standardwebhooks import make_key_pair
 from tests.support.endpoint import NOW, Endpoint
 from tests.support.meter import Meter
 

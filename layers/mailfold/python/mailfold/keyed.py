@@ -16,6 +16,10 @@ LONGEST_KEY = 255
 EXPIRES_AFTER_S = 4 * 24 * 3600
 #: What is left of receive's 10 s when it starts; an attempt that died is taken over after this long.
 ATTEMPT_MS = 10_000
+#: For each wait on the table: one that does not answer must not cost the provider its own time-out.
+TIMEOUT_S = 1.0
+#: How often a call to the table is made at most.
+TRIES = 2
 
 Told = tuple[int, Mapping[str, str | int]]
 
@@ -73,8 +77,7 @@ class Keyed:
         from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
         from botocore.config import Config
 
-        # A table that does not answer must not cost the provider its own time-out.
-        patience = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2})
+        patience = Config(connect_timeout=TIMEOUT_S, read_timeout=TIMEOUT_S, retries={"total_max_attempts": TRIES})
         return DynamoDBPersistenceLayer(
             table_name=self._table_name, boto3_client=boto3.client("dynamodb", config=patience)
         )

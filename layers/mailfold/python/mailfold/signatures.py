@@ -79,12 +79,6 @@ def prove_any_hmac(
     return _proof_if(any(matches), f"hmac-{algorithm}")
 
 
-def prove_token(*, secrets: Sequence[str], given: str) -> Proof:
-    """Prove a token that is simply repeated in every request."""
-    matches = [hmac.compare_digest(as_bytes(secret), as_bytes(given)) for secret in secrets]
-    return _proof_if(any(matches), "token")
-
-
 def prove_credential(*, secrets: Sequence[str], headers: Mapping[str, str]) -> Proof:
     """Prove a credential for providers that sign nothing; each secret says where it is sent.
 

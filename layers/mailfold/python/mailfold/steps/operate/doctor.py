@@ -1,20 +1,15 @@
 """What doctor asks of the database: how it is, whether a probe has arrived, and to take the probe out again."""
 
-import re
 from typing import Any
 
 from mailfold.errors import Declined
 from mailfold.jsontext import dumps
+from mailfold.probe import MARKER, PROBE_ADDRESS
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.office import Office
 from mailfold.store.migrate import migrations
 from mailfold.store.reading import read
 from mailfold.store.rights import deviations
-
-#: To whom every probe was delivered: nobody can ever have this address (RFC 2606).
-PROBE_ADDRESS = "doctor@mailfold.invalid"
-#: What the raw of a probe holds, and nothing else does.
-MARKER = re.compile(r"doctor-[0-9a-f]{32}")
 
 
 def show_sources(office: Office, arguments: Arguments) -> dict[str, Any]:
