@@ -4,7 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+#: Possessive, and ends with the text where nothing closes it: no character is looked at twice.
+_LITERAL = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
+#: JSON within JSON doubles the backslashes at each level: 64 are six levels. With no bound a run of them, tried from
+#: each of its places, would cost the square of its length.
+_MOST_BACKSLASHES = 64
 _WORD = r"[^\W_]"
 #: What belongs to the local part of another address when it stands before the one that is looked for.
 _JOINT = r"[._+'-]"
@@ -68,14 +72,13 @@ def _wild(part: str) -> str:
 def _ways(char: str) -> Iterator[str]:
     """Return the ways to write a character, as a regular expression that Python and Postgres read alike."""
     code = ord(char)
-    # JSON within JSON doubles the backslashes at each level.
-    yield (r"\\*" if char in '"\\' else "") + f"\\U{code:08x}"
+    yield (rf"\\{{0,{_MOST_BACKSLASHES}}}" if char in '"\\' else "") + f"\\U{code:08x}"
     octets = char.encode("utf-8", "surrogatepass")
     # An address in a link in a link is encoded once for each.
     yield "".join(f"%(?:25)*{octet:02x}" for octet in octets)
     yield "".join(f"={octet:02x}" for octet in octets)
     units = char.encode("utf-16-be", "surrogatepass")
-    yield "".join(rf"\\+u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+    yield "".join(rf"\\{{1,{_MOST_BACKSLASHES}}}u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
     yield f"&#{code};"
     yield f"&#x{code:x};"
     if char == "@":

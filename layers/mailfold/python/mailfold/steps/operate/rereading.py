@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from mailfold import budget
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
 from mailfold.jsontext import dumps, restore_raw
@@ -39,13 +40,14 @@ class Rereading:
 def reread(rows: Iterable[Row], sources: Mapping[str, Source]) -> Rereading:
     """Read stored rows anew; those of one raw share its events, each of which can be only one of them."""
     found = Rereading()
-    for raws in _by_raw(rows).values():
-        try:
-            events = _parse(raws[0], sources, found)
-        except LeftAlone as reason:
-            found.left_alone.update((row["event_id"], str(reason)) for row in raws)
-        else:
-            _match_all(raws, events, found)
+    with budget.metered():
+        for raws in _by_raw(rows).values():
+            try:
+                events = _parse(raws[0], sources, found)
+            except LeftAlone as reason:
+                found.left_alone.update((row["event_id"], str(reason)) for row in raws)
+            else:
+                _match_all(raws, events, found)
     return found
 
 
@@ -68,8 +70,9 @@ def _parse(row: Row, sources: Mapping[str, Source], found: Rereading) -> list[Ev
         headers=dict.fromkeys(provider.headers, row["event_id"].partition(":")[2]),
     )
     try:
-        events = provider.parse(restore_raw(row["payload"]), origin)
-        return [storable(event) for event in events] if isinstance(row["payload"], str) else events
+        with budget.one_piece:
+            events = provider.parse(restore_raw(row["payload"]), origin)
+            return [storable(event) for event in events] if isinstance(row["payload"], str) else events
     except UnparseableEvent as reason:
         raise LeftAlone(f"unparseable: {reason}") from reason
     except Exception as surprise:
