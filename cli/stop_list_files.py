@@ -13,10 +13,10 @@ from typing import Any
 from cli.cells import plain
 from cli.errors import CommandError
 from cli.stop_lists import OWN, STOP_LISTS, StopList, candidates
+from mailfold.providers.base import address_of
 
 Row = dict[str, Any]
 
-_ANGLE = re.compile(r"<([^<>]+)>\s*$")
 #: What operate takes; the rest of the mistakes it would find are found here, with their lines.
 _ADDRESS = re.compile(r"(?:[^\s@]+@[^\s@]+|erased:[0-9a-f]{64})")
 LONGEST_ADDRESS = 320
@@ -161,8 +161,7 @@ def _text(cells: Mapping[str, Any], name: str) -> str:
 
 
 def _address(text: str) -> str:
-    angle = _ANGLE.search(text)
-    address = (angle.group(1) if angle else text).strip().lower()
+    address = address_of(text) or ""
     if not _ADDRESS.fullmatch(address) or not address.isprintable() or len(address) > LONGEST_ADDRESS:
         raise ValueError(f"{text[:80]!r} is no address")
     return address
@@ -197,16 +196,20 @@ def _moments(cells: Mapping[str, Any], kind: StopList, *, at: datetime | None, n
     return sorted(moments)
 
 
+def _with_offset(text: str) -> str:
+    for zone in ("UTC", "GMT"):
+        if text.endswith(zone):
+            return f"{text.removesuffix(zone).rstrip()}+00:00"
+    return text
+
+
 def read_time(text: str) -> datetime:
     """Read Unix seconds or milliseconds, ISO 8601 or the date of a mail header; without an offset it is UTC."""
     try:
         if re.fullmatch(r"\d{1,15}(\.\d+)?", text):
             seconds = float(text)
             return datetime.fromtimestamp(seconds / 1000 if seconds >= _FIRST_MILLISECONDS else seconds, UTC)
-        if text[:1].isalpha():
-            moment = parsedate_to_datetime(text)
-        else:
-            moment = datetime.fromisoformat(re.sub(r"\s*(UTC|GMT)$", "+00:00", text))
+        moment = parsedate_to_datetime(text) if text[:1].isalpha() else datetime.fromisoformat(_with_offset(text))
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         raise ValueError(f"{text[:80]!r} is no time that can be read without guessing") from None

@@ -17,6 +17,10 @@ RETENTION = Duration.days(14)
 OUTAGE = Duration.hours(4)
 
 
+#: For what happens around a run of the reader: the hand-over, a cold start, the deletion of what was folded.
+MARGIN = Duration.seconds(30)
+
+
 class Queue(Construct):
     """A standard queue whose records outlive hours of outage, and its dead-letter queue."""
 
@@ -52,8 +56,11 @@ class Queue(Construct):
 
 
 def visibility_timeout(reader_timeout: Duration, batch_window: Duration) -> Duration:
-    """Hide a record for six runs of its reader: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html."""
-    return Duration.seconds(6 * int(reader_timeout.to_seconds()) + int(batch_window.to_seconds()))
+    """Hide a record for one run of its reader: so long do the others of its batch wait after their worker was killed.
+
+    AWS asks for six runs, for functions that are throttled (docs/decisions/0119-hidden-for-one-run.md).
+    """
+    return Duration.seconds(sum(int(part.to_seconds()) for part in (reader_timeout, batch_window, MARGIN)))
 
 
 def max_receive_count(visibility: Duration) -> int:

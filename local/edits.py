@@ -90,7 +90,7 @@ EDITS = (
     Edit(
         name="visibility",
         what=f"`VisibilityTimeout` of the queue is {VISIBILITY_SECONDS} seconds",
-        why="records of a function that was killed come back while one watches, not after six minutes",
+        why="records of a function that was killed come back while one watches, not after a minute and a half",
         changes=change(
             "AWS::SQS::Queue",
             "VisibilityTimeout",

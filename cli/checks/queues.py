@@ -6,9 +6,6 @@ from typing import Any
 
 from cli.checks.examination import Examination, Finding, NotChecked, Resource, Said
 
-#: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
-RUNS_HIDDEN = 6
-
 
 def check_queue(exam: Examination) -> Iterator[Said]:
     """Hold the queue against its template."""
@@ -36,8 +33,9 @@ def check_queue(exam: Examination) -> Iterator[Said]:
 def _visibility(exam: Examination, actual: dict[str, Any], wanted: Any, change: str) -> Iterator[Said]:
     least = int(wanted["VisibilityTimeout"])
     if exam.place.local is None:
-        # The local template lowers it on purpose.
-        least = max(least, RUNS_HIDDEN * int(exam.functions.get("process", {}).get("Timeout", 0)))
+        # The local template lowers it on purpose. Lambda reads no queue that hides a record for less than a run of its
+        # function: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+        least = max(least, int(exam.functions.get("process", {}).get("Timeout", 0)))
     if int(actual["VisibilityTimeout"]) < least:
         yield Finding(
             what=f"a record is hidden for {actual['VisibilityTimeout']} s, but its reader needs {least}",

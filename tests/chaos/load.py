@@ -37,7 +37,7 @@ SOURCE = "sesmetric"
 EVENTS_PER_ENVELOPE = 20
 RECORDS_PER_BATCH = 5
 #: What the stack sets; a record that is received more often would be in the dead-letter queue.
-MAX_RECEIVES = 40
+MAX_RECEIVES = 159
 SOURCES = {SOURCE: Source(name=SOURCE, provider=SOURCE)}
 
 

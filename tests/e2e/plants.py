@@ -24,7 +24,7 @@ PUBLISH_ALL = (
 )
 SUBSCRIPTION = "aws sns set-subscription-attributes --subscription-arn … --attribute-name"
 QUEUE = "aws sqs set-queue-attributes --queue-url … --attributes"
-REDRIVE = r"""'{"RedrivePolicy": "{\"deadLetterTargetArn\": \"…\", \"maxReceiveCount\": 40}"}'"""
+REDRIVE = r"""'{"RedrivePolicy": "{\"deadLetterTargetArn\": \"…\", \"maxReceiveCount\": 159}"}'"""
 MIGRATE = "aws lambda invoke --function-name … /dev/stdout"
 
 PREVIOUS = "; the version before this one (AWSPREVIOUS) has one"
@@ -109,7 +109,7 @@ PLANTS = (
     ),
     Plant(
         name="too few receives",
-        says="a record leaves the queue after 3 receives, not after 40",
+        says="a record leaves the queue after 3 receives, not after 159",
         mend=f"{QUEUE} {REDRIVE}",
         planted=queue("RedrivePolicy", lambda old, _: json.dumps({**json.loads(old), "maxReceiveCount": 3})),
     ),

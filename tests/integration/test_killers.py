@@ -1,9 +1,11 @@
 """Records that kill the worker that folds them: neighbours are folded, and the killer is set aside."""
 
 import faulthandler
+import importlib
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,6 +25,8 @@ DEAD = "select kind, source, raw from dead_letters order by raw"
 
 
 def burn() -> None:
+    """Loop as a C library can: deaf to the timer by which process ends what takes too long."""
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
     while True:
         pass
 
@@ -128,6 +132,67 @@ def test_a_killer_that_is_killed_in_time_is_given_back_and_not_set_aside(worksho
 
     assert store.value("select count(*) from dead_letters") == 0
     assert [outcome.failed for outcome in outcomes] == [["k"], ["k"]]
+
+
+@pytest.mark.usefixtures("deadly")
+def test_a_record_that_waits_for_ever_comes_again_and_its_neighbours_are_folded(
+    workshop: Any, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It uses no processor time and does not die; that it waits says nothing about it."""
+    monkeypatch.setitem(KILLS, "a wait", lambda: threading.Event().wait(600))
+    monkeypatch.setattr("mailfold.steps.process.ALONE_SECONDS", 1, raising=False)
+    workshop.remaining_ms = lambda: 15_000
+    bodies = [envelope(raw("a")), killer("a wait"), envelope(raw("b"))]
+
+    outcomes = [
+        workshop.process(*[record(body, receive_count=count, record_id=body) for body in bodies]) for count in (2, 9)
+    ]
+
+    assert [outcome.failed for outcome in outcomes] == [[bodies[1]], [bodies[1]]]
+    assert store.rows(EVENTS) == [["sesmetric:a"], ["sesmetric:b"]]
+    assert store.value("select count(*) from dead_letters") == 0
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.usefixtures("deadly")
+def test_a_child_that_is_asked_to_stop_is_no_death(
+    workshop: Any, store: Any, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
+) -> None:
+    monkeypatch.setitem(KILLS, "a stop", lambda: os.kill(os.getpid(), stop))
+    monkeypatch.setattr("mailfold.steps.process.DEATHS", 1)
+
+    alone = workshop.process(record(killer("a stop"), receive_count=2, record_id="k"))
+    beside = workshop.process(
+        record(killer("a stop"), receive_count=2, record_id="k"),
+        record(envelope(raw("a")), receive_count=2, record_id="a"),
+    )
+
+    assert (alone.failed, beside.failed) == (["k"], ["k", "a"])
+    assert store.value("select count(*) from dead_letters") == 0
+
+
+@pytest.mark.usefixtures("deadly")
+def test_what_takes_memory_without_end_dies_by_itself(
+    workshop: Any, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hoard(*_: object, **__: object) -> None:
+        kept = [bytearray(2**26)]
+        while True:
+            kept.append(bytearray(2**26))
+
+    fold = "mailfold.store.batch.fold"
+    plain = importlib.import_module("mailfold.store.batch").fold
+    monkeypatch.setattr(
+        fold, lambda tx, events, **how: hoard() if any(":k" in e.event_id for e in events) else plain(tx, events, **how)
+    )
+
+    outcome = workshop.process(
+        record(envelope(raw("k1")), receive_count=2), record(envelope(raw("a")), receive_count=2)
+    )
+
+    assert outcome.failed == []
+    assert store.rows(EVENTS) == [["sesmetric:a"]]
+    assert store.value("select reason like '%exit code 12' from dead_letters")
 
 
 def test_an_error_that_the_step_does_not_know_fails_only_its_own_record(

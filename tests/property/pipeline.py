@@ -18,7 +18,7 @@ from tests.property.reference import SOURCES
 
 NUMBERS = count(1)
 #: SQS would send a record to its dead-letter queue after this many receives.
-MAX_RECEIVES = 40
+MAX_RECEIVES = 159
 
 
 class Crash(Exception):

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
 from local.testing.proofs import NOW, verified_request
 from mailfold.envelope import seal
+from mailfold.events import Event
 from mailfold.queue import Record
 from mailfold.request import Source
 from samples import Raw
@@ -59,3 +61,8 @@ def notification(record: Raw, message_id: str = "sns-1") -> str:
     return json.dumps(
         {"Type": "Notification", "MessageId": message_id, "TopicArn": TOPIC, "Message": json.dumps(record)}
     )
+
+
+def unstorable(event: Event) -> Event:
+    """Return an event that Postgres refuses: its raw does not tell that it holds a NUL."""
+    return replace(event, reason="\x00")

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mailfold.events import BounceClass, Effect, Event, EventType, digest
+from mailfold.errors import UnparseableEvent
+from mailfold.events import CUT, LONGEST, LONGEST_REASON, BounceClass, Effect, Event, EventType, digest
 
 EVENT = Event(
     event_id="sendgrid:1",
@@ -79,3 +80,46 @@ def test_a_digest_keeps_its_parts_apart_and_takes_any_text() -> None:
     assert digest("ab", "c") != digest("a", "bc")
     assert digest("a") != digest("a", "")
     assert len(digest("\ud800", "\x00", "é")) == 32
+
+
+@pytest.mark.parametrize("name", LONGEST)
+def test_a_field_may_be_as_long_as_its_limit_and_no_longer(name: str) -> None:
+    most = LONGEST[name]
+
+    assert getattr(replace(EVENT, **{name: "x" * most}), name) == "x" * most  # type: ignore[arg-type]
+    for long in ("x" * (most + 1), "é" * (most // 2 + 1), "\ud800" * (most // 3 + 1)):
+        with pytest.raises(UnparseableEvent, match=f"^{name} is longer than {most} octets$"):
+            replace(EVENT, **{name: long})  # type: ignore[arg-type]
+
+
+def test_the_keys_of_the_store_fit_into_an_index() -> None:
+    assert LONGEST["recipient"] + LONGEST["scope"] < 2_704
+    assert LONGEST["recipient"] + LONGEST["message_id"] + 100 < 2_704
+
+
+def test_a_long_reason_is_cut_with_a_mark_and_once() -> None:
+    cut = replace(EVENT, reason="no such user " * 1_000)
+
+    assert cut.reason is not None
+    assert len(cut.reason) <= LONGEST_REASON
+    assert cut.reason.startswith("no such user no such user")
+    assert cut.reason.endswith(CUT)
+    assert replace(cut).reason == cut.reason
+    assert cut.fingerprint == EVENT.fingerprint
+
+
+def test_a_reason_that_is_short_enough_is_left_alone() -> None:
+    assert replace(EVENT, reason="r" * LONGEST_REASON).reason == "r" * LONGEST_REASON
+
+
+@pytest.mark.parametrize(
+    "address", ["ann@example.com", "ann%40example.com", "bounce+ann=40example.com", "<ann@example.com>"]
+)
+@pytest.mark.parametrize("around", [" ", ",", "(", '"'])
+def test_no_address_is_cut_in_two(address: str, around: str) -> None:
+    """Half an address is one that erase does not find any more."""
+    for before in range(LONGEST_REASON - len(CUT) - len(address) - 4, LONGEST_REASON):
+        reason = replace(EVENT, reason=f"{'r' * before}{around}{address}{around}{'r' * 2_000}").reason
+
+        assert reason is not None
+        assert address in reason or "ann" not in reason

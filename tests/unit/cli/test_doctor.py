@@ -323,7 +323,7 @@ def on_aws(**queue: str) -> Examination:
         "QueueArn": "arn:queue",
         "RedrivePolicy": '{"deadLetterTargetArn": "arn:queue", "maxReceiveCount": 40}',
         "MessageRetentionPeriod": "1209600",
-        "VisibilityTimeout": "361",
+        "VisibilityTimeout": "91",
         **queue,
     }
     wanted = {"RedrivePolicy": {"maxReceiveCount": 40}, "MessageRetentionPeriod": 1209600, "VisibilityTimeout": 30}
@@ -353,8 +353,8 @@ def _summary(logical: str, kinds: dict[str, str], names: dict[str, str]) -> dict
     [
         ({}, []),
         ({"MessageRetentionPeriod": "345600"}, ["the queue keeps a record for 345600 s, not for 1209600"]),
-        # The template may be wrong as well: six runs of process are a rule of AWS.
-        ({"VisibilityTimeout": "60"}, ["a record is hidden for 60 s, but its reader needs 360"]),
+        # The template may be wrong as well: a run of process is a rule of AWS.
+        ({"VisibilityTimeout": "59"}, ["a record is hidden for 59 s, but its reader needs 60"]),
         (
             {"RedrivePolicy": '{"deadLetterTargetArn": "arn:other", "maxReceiveCount": 40}'},
             ["the dead-letter queue of the queue is another one"],

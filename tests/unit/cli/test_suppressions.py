@@ -316,7 +316,10 @@ def test_every_file_that_the_command_line_writes_is_private() -> None:
                     found.add((path.name, name))
 
     # The entry point opens /dev/null, and the lock of the local stack is only read.
-    assert found - {("__main__.py", "open"), ("local_stack.py", "open")} == {("files.py", "open"), ("files.py", "fdopen")}
+    assert found - {("__main__.py", "open"), ("local_stack.py", "open")} == {
+        ("files.py", "open"),
+        ("files.py", "fdopen"),
+    }
 
 
 def test_an_export_does_not_overwrite_a_file(run: Run, file: Path, capsys: pytest.CaptureFixture[str]) -> None:

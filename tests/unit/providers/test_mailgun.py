@@ -129,6 +129,11 @@ def test_the_fields_are_read() -> None:
         ('"Jones, Ann" <ann@example.com>', "ann@example.com"),
         ("ann@example.com, Bob <bob@example.com>", None),
         ("", None),
+        ("erased:" + "0f" * 32, "erased:" + "0f" * 32),
+        ("@ann@example.com@", "@ann@example.com@"),
+        ("@ann, ann@, @", None),
+        # What is longer than a line names more than one, and the other one may stand behind any cut.
+        ("ann@example.com," + " " * 1_000 + "bob@example.com", None),
     ],
 )
 def test_a_rejected_message_names_its_recipient_only_in_its_to_header(to: str, recipient: str | None) -> None:

@@ -17,6 +17,7 @@ MailfoldError
 ├── Quarantine              sending it again cannot help: kept in dead letters with its reason
 │   ├── NotAnEnvelope       a queue record nobody here can read
 │   └── UnparseableEvent    one event that cannot become an Event
+│       └── OverBudget      one event that takes longer to read than any event may
 ├── Declined                an order of a person cannot be carried out; the sentence says why, and nothing was changed
 ├── Unanswered              a question is not answered; the sentence says why, and steps/query has the status of each
 │   ├── BadQuestion         what was sent is not what the route takes
@@ -128,6 +129,12 @@ class UnparseableEvent(Quarantine):
     """A provider event lacks what makes it an event."""
 
     kind = "unparseable"
+
+
+class OverBudget(UnparseableEvent):
+    """A provider event takes more processor time than it is worth."""
+
+    kind = "over_budget"
 
 
 class Declined(MailfoldError):

@@ -8,11 +8,28 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+from mailfold.errors import UnparseableEvent
+
 #: A provider's own words for one event, untouched.
 Raw = Mapping[str, Any]
 
 #: In these characters no address can be spelled; equals signs end a base64 text, a number behind them counts envelopes.
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.:/<>+~-]*={0,2}(?::[0-9]+)?")
+#: The most octets of what an event is found by. An address has 64 octets, an @ and a domain of 255 (RFC 5321); a
+#: message id stands in a header, whose lines have at most 998 characters (RFC 5322). Two of them together are a key of
+#: an index, in which Postgres takes 2,704 octets.
+LONGEST = {"recipient": 320, "event_id": 1_000, "message_id": 1_000, "kind": 1_000, "scope": 1_000}
+#: What needs no closer look: so many octets of all fields but the id together, and so many characters of the id, of
+#: which each has at most four octets.
+_SHORT = min(LONGEST.values())
+_SHORT_ID = LONGEST["event_id"] // 4
+#: The most characters of a reason, which stands in every answer about its event and, as evidence, in suppressions for
+#: ever. As much as a person may give; the payload keeps all of it.
+LONGEST_REASON = 1_000
+CUT = " … [cut]"
+#: What may stand around an address, and where one is: a reason is never cut in the middle of one.
+_AROUND = " \t\r\n<>,;()\"'"
+_AT_SIGNS = ("@", "%40", "=40", "&#64;")
 
 
 class EventType(StrEnum):
@@ -78,14 +95,35 @@ class Event:
 
     def __post_init__(self) -> None:
         stated_at = self.occurred_at.isoformat() if self.dated else ""
-        stated = digest(self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
+        stated = _joined(self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
+        if len(stated) > _SHORT or len(self.event_id) > _SHORT_ID:
+            _check_lengths(self)
         # Computed once: a batch looks at it several times. A frozen dataclass can be filled in no other way.
-        object.__setattr__(self, "fingerprint", stated)
+        object.__setattr__(self, "fingerprint", _digest_of(stated))
+        if self.reason is not None and len(self.reason) > LONGEST_REASON:
+            object.__setattr__(self, "reason", shortened(self.reason))
+
+
+def _check_lengths(event: Event) -> None:
+    for name, most in LONGEST.items():
+        if len(_joined(getattr(event, name) or "")) > most:
+            raise UnparseableEvent(f"{name} is longer than {most} octets")
+
+
+def shortened(reason: str) -> str:
+    """Return the beginning of a long reason with a mark that it was cut; the same reason is always cut alike."""
+    end = LONGEST_REASON - len(CUT)
+    # Half an address is one that erase cannot find any more.
+    start = max(reason.rfind(mark, end - LONGEST["recipient"], end) for mark in _AROUND) + 1
+    word = reason[start : end + LONGEST["recipient"]]
+    if start and any(sign in word for sign in _AT_SIGNS):
+        end = start
+    return reason[:end] + CUT
 
 
 def digest(*parts: str) -> str:
     """Return 128 bits over the parts; the separator keeps ("ab", "c") apart from ("a", "bc")."""
-    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return _digest_of(_joined(*parts))
 
 
 def plain_id(text: str) -> str:
@@ -97,3 +135,11 @@ def plain_id(text: str) -> str:
         return text
     head, colon, rest = text.partition(":")
     return f"{head}:{digest(rest)}" if colon and _PLAIN_ID.fullmatch(head) else digest(text)
+
+
+def _joined(*parts: str) -> bytes:
+    return "\x1f".join(parts).encode("utf-8", "surrogatepass")
+
+
+def _digest_of(octets: bytes) -> str:
+    return sha256(octets).hexdigest()[:32]

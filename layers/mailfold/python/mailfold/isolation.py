@@ -3,6 +3,7 @@
 import contextlib
 import math
 import resource
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,12 +13,24 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Processor time for one task. Far more than any record needs; an endless loop is killed by the kernel after it.
+#: Processor time for one task. Far more than any record needs, also one with a few events that use up their own budget
+#: (budget.py); an endless loop is killed by the kernel after it.
 CPU_SECONDS = 5
+#: Memory for the child beyond what its parent has: as much as process has on AWS.
+MEMORY_BYTES = 2**30
+#: With this exit code a child ends that ran out of memory.
+OUT_OF_MEMORY = 12
+#: How a process is asked to stop, by a person or a supervisor. No task ends its process like this.
+STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+#: Between two looks whether the child lives: a child of the child would keep the pipe open.
+LOOK_SECONDS = 0.5
+#: For a child that has given all its results to leave by itself.
+LEAVE_SECONDS = 1.0
 
 
 class Ending(Enum):
@@ -26,8 +39,12 @@ class Ending(Enum):
     FINISHED = "finished"
     #: By a signal or an exit of its own: the first task without a result is to blame.
     DIED = "died"
+    #: The first task without a result took longer than a task may: the others need not wait for it.
+    STUCK = "stuck"
     #: The parent had no more time. This says nothing about the tasks.
     OUT_OF_TIME = "out of time"
+    #: It was asked to stop, or it could not be started. This says nothing about the tasks either.
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +62,9 @@ def is_possible() -> bool:
     return threading.active_count() == 1
 
 
-def run_in_child(work: Callable[[Task], Result], tasks: Sequence[Task], *, seconds: float) -> Report[Result]:
+def run_in_child(
+    work: Callable[[Task], Result], tasks: Sequence[Task], *, seconds: float, seconds_each: float = math.inf
+) -> Report[Result]:
     """Do the tasks one after another in a child process; a result must be something that can be pickled."""
     # Loaded on first use: most invocations never need it.
     from multiprocessing import get_context
@@ -53,36 +72,82 @@ def run_in_child(work: Callable[[Task], Result], tasks: Sequence[Task], *, secon
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_serve, args=(work, tasks, theirs))
-    child.start()
-    theirs.close()
-    results: list[Result]
-    results, ending = _collect(ours, len(tasks), deadline=time.monotonic() + seconds)
-    if ending is not Ending.FINISHED:
-        child.kill()
-    child.join()
-    exit_code = child.exitcode
-    child.close()
-    ours.close()
+    results: list[Result] = []
+    ending = Ending.STOPPED
+    try:
+        # A machine that has no process or memory to spare has some later.
+        with contextlib.suppress(OSError):
+            child.start()
+            theirs.close()
+            ending = _collect(child, ours, results, len(tasks), seconds=seconds, seconds_each=seconds_each)
+    finally:
+        exit_code = _end(child, politely=ending is Ending.FINISHED)
+        ours.close()
+        theirs.close()
+    if ending is Ending.DIED and exit_code is not None and -exit_code in STOPS:
+        ending = Ending.STOPPED
     return Report(results=results, ending=ending, exit_code=exit_code)
 
 
-def _collect(pipe: "Connection", wanted: int, *, deadline: float) -> tuple[list[Result], Ending]:
-    results: list[Result] = []
+def _collect(
+    child: "ForkProcess",
+    pipe: "Connection",
+    results: list[Result],
+    wanted: int,
+    *,
+    seconds: float,
+    seconds_each: float,
+) -> Ending:
+    deadline = time.monotonic() + seconds
     while len(results) < wanted:
-        if not pipe.poll(max(0.0, deadline - time.monotonic())):
-            return results, Ending.OUT_OF_TIME
+        patience = time.monotonic() + seconds_each
+        ending = _wait(child, pipe, min(deadline, patience))
+        if ending is not None:
+            return Ending.STUCK if ending is Ending.OUT_OF_TIME and patience < deadline else ending
         try:
             results.append(pipe.recv())
         except (EOFError, OSError):
-            return results, Ending.DIED
-    return results, Ending.FINISHED
+            return Ending.DIED
+    return Ending.FINISHED
+
+
+def _wait(child: "ForkProcess", pipe: "Connection", until: float) -> Ending | None:
+    """Return None once there is something to read, and else why there never is."""
+    while True:
+        left = until - time.monotonic()
+        if pipe.poll(max(0.0, min(left, LOOK_SECONDS))):
+            return None
+        if child.exitcode is not None and not pipe.poll():
+            return Ending.DIED
+        if left <= 0:
+            return Ending.OUT_OF_TIME
+
+
+def _end(child: "ForkProcess", *, politely: bool) -> int | None:
+    """Leave no child behind, whatever it is doing; return its exit code."""
+    if child.pid is None:
+        return None
+    if politely:
+        child.join(LEAVE_SECONDS)
+    child.kill()
+    child.join()
+    exit_code = child.exitcode
+    child.close()
+    return exit_code
 
 
 def _serve(work: Callable[[Task], Result], tasks: Sequence[Task], pipe: "Connection") -> None:
+    for stop in STOPS:
+        signal.signal(stop, signal.SIG_DFL)
     _die_first()
+    _limit_memory()
     for task in tasks:
         _limit_cpu()
-        pipe.send(work(task))
+        try:
+            result = work(task)
+        except MemoryError:
+            raise SystemExit(OUT_OF_MEMORY) from None
+        pipe.send(result)
 
 
 def _die_first() -> None:
@@ -91,8 +156,18 @@ def _die_first() -> None:
         file.write("1000")
 
 
+def _limit_memory() -> None:
+    """Let what takes memory without end die by itself, before the machine runs out of it."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+        _limit(resource.RLIMIT_AS, used + MEMORY_BYTES)
+
+
 def _limit_cpu() -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    soft = math.ceil(used.ru_utime + used.ru_stime) + CPU_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (soft if most == resource.RLIM_INFINITY else min(soft, most), most))
+    _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + CPU_SECONDS)
+
+
+def _limit(what: int, wanted: int) -> None:
+    _, most = resource.getrlimit(what)
+    resource.setrlimit(what, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from mailfold.spellings import decoded, exactly, in_return_path, loosely, with_signs
 
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+#: Possessive, and ends with the text where nothing closes it: no character is looked at twice.
+_LITERAL = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 #: So much of what stands before and behind an address is looked at.
 _NEAR = 200
 #: What ends in one of these is part of a longer local part: a letter, or a sign behind a letter.

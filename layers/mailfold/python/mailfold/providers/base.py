@@ -1,7 +1,6 @@
 """What a provider's file offers, and the reading aids they share."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,8 @@ _FIRST_MILLISECONDS = 10**11
 LONGEST_HORIZON_HOURS = 76
 _NUMBERS = (int, float)
 _STAMPS = (int, float, str)
-_ANGLE_ADDRESS = re.compile(r"<([^<>]+)>\s*$")
+#: Far more than any provider needs to state a time.
+_LONGEST_STAMP = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,13 +149,18 @@ def address_of(value: str | None) -> str | None:
     """Return the bare address in lower case; `Ann <Ann@Example.com>` becomes `ann@example.com`."""
     if value is None:
         return None
-    angle = _ANGLE_ADDRESS.search(value) if "<" in value else None
-    return (angle.group(1) if angle else value).strip().lower() or None
+    bare = value.strip()
+    if bare.endswith(">"):
+        inside = bare[bare.rfind("<") + 1 : -1]
+        bare = inside.strip() if inside and "<" in bare and ">" not in inside else bare
+    return bare.lower() or None
 
 
 def time_of(value: Any) -> datetime:
     """Read Unix seconds or milliseconds, as number or digits, or ISO 8601; without an offset it is UTC."""
     try:
+        if isinstance(value, str) and len(value) > _LONGEST_STAMP:
+            raise UnparseableEvent("a time that is too long")
         if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
             moment = datetime.fromisoformat(value)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

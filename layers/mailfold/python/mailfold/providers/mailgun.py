@@ -48,8 +48,12 @@ SIGNED_FIELDS = ("timestamp", "token", "signature")
 
 #: Three numbers and no fourth: an enhanced status code (RFC 3463), not the address of a host.
 _DEAD_ADDRESS = re.compile(r"(?<![\d.])5\.1\.\d{1,3}(?!\.?\d)")
-#: Or what an address is called once its person is erased.
-_ADDRESS = re.compile(r"[^\s<>,;\"]+@[^\s<>,;\"]+|erased:[0-9a-f]{64}")
+#: A longer To header names more than one recipient: no line of a mail is longer than 998 characters (RFC 5322).
+LONGEST_TO = 1_000
+#: Taken whole, so that no character is looked at twice.
+_WORD = re.compile(r"[^\s<>,;\"]+")
+#: What an address is called once its person is erased.
+_ERASED = re.compile(r"erased:[0-9a-f]{64}")
 
 
 def verify(request: Request, source: Source, secrets: Sequence[str]) -> Proof:
@@ -187,8 +191,16 @@ def _recipient(raw: Raw) -> str | None:
         return address_of(stated)
     # A rejected message has no recipient of its own, only its To header; of several in it, none is named.
     headers = object_of(object_of(raw, "message"), "headers")
-    addresses = {found.lower() for found in _ADDRESS.findall(text_of(headers, "to") or "")}
+    addresses = _addresses(text_of(headers, "to") or "")
     return addresses.pop() if len(addresses) == 1 else None
+
+
+def _addresses(header: str) -> set[str]:
+    if len(header) > LONGEST_TO:
+        return set()
+    words = _WORD.findall(header)
+    found = [[word] if "@" in word[1:-1] else _ERASED.findall(word) for word in words]
+    return {address.lower() for addresses in found for address in addresses}
 
 
 def _reason(raw: Raw, status: Raw) -> str | None:

@@ -17,6 +17,10 @@ from mailfold.telemetry import Telemetry
 DEATHS = 3
 #: With less time than this left, records go back to the queue instead of being cut off half way.
 TIME_GUARD_MS = 10_000
+#: So much of the time that is left may records that came before take together. The rest is for each of them alone.
+GROUP_SHARE = 0.5
+#: So long may a record take alone, waiting for the database included, before those behind it are folded without it.
+ALONE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +61,9 @@ def _process_redelivered(records: Sequence[Record], bench: Bench, outcome: Outco
         _process_group(records, bench, outcome)
         return
     ending = _in_child([records], bench, outcome).ending if len(records) > 1 else Ending.DIED
-    if ending is Ending.DIED:
+    if ending in {Ending.DIED, Ending.STUCK}:
         _process_suspects(records, bench, outcome)
-    elif ending is Ending.OUT_OF_TIME:
+    elif ending is not Ending.FINISHED:
         _give_back(records, bench, outcome)
 
 
@@ -70,9 +74,12 @@ def _process_suspects(suspects: Sequence[Record], bench: Bench, outcome: Outcome
     while line:
         report = _in_child([[record] for record in line], bench, outcome)
         line = line[len(report.results) :]
-        if report.ending is Ending.OUT_OF_TIME:
+        if report.ending in {Ending.OUT_OF_TIME, Ending.STOPPED}:
             _give_back(line, bench, outcome)
             return
+        if report.ending is Ending.STUCK:
+            # That it waits says nothing about it, so it is never set aside; it only holds up nothing else.
+            _give_back([line.pop(0)], bench, outcome)
         if report.ending is Ending.DIED:
             killer = line.pop(0)
             deaths[killer.record_id] += 1
@@ -89,6 +96,8 @@ def _in_child(groups: Sequence[Sequence[Record]], bench: Bench, outcome: Outcome
         part = Outcome()
         try:
             _process_group(group, apart, part)
+        except MemoryError:
+            raise
         except Exception as surprise:
             part = Outcome(failed=[record.record_id for record in group])
             bench.telemetry.warn("failed", records=len(group), reason=type(surprise).__name__)
@@ -96,7 +105,9 @@ def _in_child(groups: Sequence[Sequence[Record]], bench: Bench, outcome: Outcome
 
     # The connection of this process is not for its child: both would read the same answers.
     apart = replace(bench, database=bench.database.sibling())
-    report = run_in_child(fold, groups, seconds=(bench.remaining_ms() - TIME_GUARD_MS) / 1000)
+    seconds = (bench.remaining_ms() - TIME_GUARD_MS) / 1000
+    each = ALONE_SECONDS if all(len(group) == 1 for group in groups) else seconds * GROUP_SHARE
+    report = run_in_child(fold, groups, seconds=seconds, seconds_each=each)
     for part in report.results:
         outcome.failed.extend(part.failed)
         outcome.counts.extend(part.counts)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mailfold import budget
 from mailfold.envelope import Envelope
 from mailfold.erasure import ERASED_TEXT
 from mailfold.errors import MalformedPayload, Quarantine, UnparseableEvent
@@ -164,8 +165,9 @@ def _insist_on_change(unit: UnitOfWork, letter: Letter, opened: Opened) -> None:
         # A content that made room for another has lost its headers, and perhaps its id with them.
         raise NeedsPerson
     origin = unit.origin(opened)
-    for raw in opened.envelope.events:
-        for event in parse(opened, raw, origin):
-            identity = f"{event.event_id}:{event.fingerprint}"
-            if dead_letter_id(event.source, letter.kind, identity, unproven=letter.unproven) == letter.dead_letter_id:
-                raise NeedsPerson
+    with budget.metered():
+        events = [event for raw in opened.envelope.events for event in parse(opened, raw, origin)]
+    for event in events:
+        identity = f"{event.event_id}:{event.fingerprint}"
+        if dead_letter_id(event.source, letter.kind, identity, unproven=letter.unproven) == letter.dead_letter_id:
+            raise NeedsPerson

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mailfold import budget
 from mailfold.envelope import Envelope, parse_record
 from mailfold.errors import DataRejected, NotAnEnvelope, UnparseableEvent
 from mailfold.events import Event, Raw, digest, plain_id
@@ -24,6 +25,8 @@ from mailfold.store.unproven import keep_few
 
 #: An adapter that fails in a way nobody foresaw gets this many deliveries before its event is set aside.
 QUARANTINE_AFTER = 5
+#: The most events of one raw event, each of which is stored with all of it. SES takes so many recipients for a message.
+MOST_EVENTS = 50
 
 
 class Excluded(Exception):
@@ -50,7 +53,8 @@ class UnitOfWork:
         staged = Staged()
         opened = self._open(records, staged)
         with self.database.transaction() as tx:
-            self._stage(tx, opened, staged)
+            with budget.metered():
+                self._stage(tx, opened, staged)
             if staged.failed:
                 raise Excluded(staged.failed, staged.failure)
             self._fold_staged(tx, staged, one_by_one=one_by_one)
@@ -60,8 +64,9 @@ class UnitOfWork:
     def refold(self, tx: Transaction, opened: Sequence[Opened], *, one_by_one: bool = False) -> Staged:
         """Fold within an open transaction what once failed; without claims, because the events' own ids decide."""
         staged = Staged()
-        for one in opened:
-            self._stage_events(one, staged)
+        with budget.metered():
+            for one in opened:
+                self._stage_events(one, staged)
         self._fold_staged(tx, staged, one_by_one=one_by_one)
         return staged
 
@@ -183,8 +188,11 @@ def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
     """Return the events in one raw event of an envelope."""
     if not isinstance(raw, dict):
         raise UnparseableEvent("the event is not an object")
-    events = REGISTRY[one.envelope.provider].parse(raw, origin)
-    return [plainly_named(storable(event) if one.suspicious else event) for event in events]
+    with budget.one_piece:
+        events = REGISTRY[one.envelope.provider].parse(raw, origin)
+        if len(events) > MOST_EVENTS:
+            raise UnparseableEvent(f"it holds more than {MOST_EVENTS} events")
+        return [plainly_named(storable(event) if one.suspicious else event) for event in events]
 
 
 def plainly_named(event: Event) -> Event:

@@ -31,6 +31,10 @@ class Letter:
     unproven: bool = False
 
 
+#: Kinds that could end a redrive as they ended process: they must be named.
+COSTLY = {"killed_its_worker", "over_budget"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """Which dead letters are meant: some, those of one group, or all."""
@@ -46,7 +50,7 @@ class Choice:
         """Return why a dead letter is not meant although it was chosen, None if it is meant."""
         if unproven and not self.unproven:
             return "unproven"
-        if kind == "killed_its_worker" and not (self.dead_letter_ids or self.group_id):
+        if kind in COSTLY and not (self.dead_letter_ids or self.group_id):
             return kind
         return None
 

@@ -9,8 +9,10 @@ from mailfold.store.connection import Transaction
 from mailfold.store.queries import query
 from mailfold.store.reading import read
 
-_GRANT = re.compile(r"^grant (?P<rights>.+?) on (?P<objects>.+?) to (?P<role>\w+);$", re.MULTILINE)
-_RIGHT = re.compile(r"(?P<right>\w+)(?: \((?P<columns>[^)]*)\))?(?:, |$)")
+_GRANT = re.compile(
+    r"^grant (?P<rights>(?:(?! on ).)++) on (?P<objects>(?:(?! to ).)++) to (?P<role>\w++);$", re.MULTILINE
+)
+_RIGHT = re.compile(r"\b(?P<right>\w++)(?: \((?P<columns>[^()]*+)\))?(?:, |$)")
 _MEMBER = re.compile(r"^grant (?P<role>\w+) to (?P<member>\w+) with inherit false, set true;$", re.MULTILINE)
 _LIMIT = re.compile(r"^alter role (?P<role>\w+) set (?P<name>\w+) = '(?P<value>[^']+)';$", re.MULTILINE)
 

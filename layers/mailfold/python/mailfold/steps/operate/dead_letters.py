@@ -33,6 +33,10 @@ LEFT_OUT = {
         "some killed the process that folded them, and could end this redrive as well. "
         "Once the cause is fixed, redrive them by their group or id"
     ),
+    "over_budget": (
+        "some took more processor time to read than an event may, and would take it from this redrive. "
+        "Once the cause is fixed, redrive them by their group or id"
+    ),
 }
 NEEDS_IDS = "unproven needs ids, not a group or all: what failed an authenticity check is folded one by one"
 #: The signature of a token is tolerated for 9 hours before and after its stamp, so that the claim of a record can be

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from mailfold import budget
 from mailfold.erasure import ERASED, ERASED_REASON
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event
@@ -40,13 +41,14 @@ def reread(rows: Iterable[Row], sources: Mapping[str, Source]) -> Rereading:
     erased = {row["event_id"] for row in known if str(row["recipient"]).startswith(ERASED)}
     # Their raws are gone.
     found.left_alone.update(dict.fromkeys(erased, ERASED_REASON))
-    for raws in _by_raw(row for row in known if row["event_id"] not in erased).values():
-        try:
-            events = _parse(raws[0], sources, found)
-        except LeftAlone as reason:
-            found.left_alone.update((row["event_id"], str(reason)) for row in raws)
-        else:
-            _match_all(raws, events, found)
+    with budget.metered():
+        for raws in _by_raw(row for row in known if row["event_id"] not in erased).values():
+            try:
+                events = _parse(raws[0], sources, found)
+            except LeftAlone as reason:
+                found.left_alone.update((row["event_id"], str(reason)) for row in raws)
+            else:
+                _match_all(raws, events, found)
     return found
 
 
@@ -69,8 +71,9 @@ def _parse(row: Row, sources: Mapping[str, Source], found: Rereading) -> list[Ev
         headers=dict.fromkeys(provider.headers, row["event_id"].partition(":")[2]),
     )
     try:
-        events = provider.parse(restore_raw(row["payload"]), origin)
-        return [plainly_named(storable(event) if isinstance(row["payload"], str) else event) for event in events]
+        with budget.one_piece:
+            events = provider.parse(restore_raw(row["payload"]), origin)
+            return [plainly_named(storable(event) if isinstance(row["payload"], str) else event) for event in events]
     except UnparseableEvent as reason:
         raise LeftAlone(f"unparseable: {reason}") from reason
     except Exception as surprise:
