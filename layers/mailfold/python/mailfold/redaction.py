@@ -4,7 +4,7 @@ import json
 import re
 from functools import lru_cache
 
-from mailfold.spellings import decoded, exactly, in_return_path, loosely, with_signs
+from mailfold.spellings import around_the_sign, decoded, exactly, in_return_path, loosely, with_signs
 
 #: Possessive, and ends with the text where nothing closes it: no character is looked at twice.
 _LITERAL = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
@@ -31,6 +31,8 @@ class Redaction:
         self._address = address.casefold()
         #: For Postgres, and too wide: finds every text that may hold the address, and some that do not.
         self.pattern = loosely(address)
+        #: For Postgres as well, and wider: what it looks for first.
+        self.near = around_the_sign(address)
         flags = re.IGNORECASE
         whole = exactly(address)
         self._whole = re.compile(whole, flags)

@@ -13,6 +13,8 @@ from urllib.parse import unquote
 DEPTH = 5
 #: Some letters are one character for several: ß is ss in capitals. More than this many in a row are taken apart.
 _WINDOW = 4
+#: With so many letters on both sides of its @ an address is among few.
+_RARE = 3
 
 _ESCAPED = r"\\{1,8}"
 _PERCENT = "%(?:25){0,4}"
@@ -32,7 +34,19 @@ def parts_of(address: str) -> tuple[str, str]:
 
 def loosely(address: str) -> str:
     """Return a regular expression for Postgres that finds every spelling, and texts that are none."""
-    return "|".join(f"{_QUOTE}?{name}{_QUOTE}?(?:{_at()}|{_one('=')}){domain}" for name, domain in _wild_parts(address))
+    return "|".join(f"{name}{_QUOTE}?(?:{_at()}|{_one('=')}){domain}" for name, domain in _wild_parts(address))
+
+
+def around_the_sign(address: str) -> str:
+    """Return a regular expression for Postgres that finds what stands around the @ of every spelling.
+
+    Postgres takes ten times as long to look for a whole address as to find that this is not there.
+    """
+    name, domain = parts_of(address)
+    hosts = {text for form in domain_forms(domain) for text in _texts(form)}
+    ends = {"".join(_wild_windows(one, last=True)) for one in _texts(name)}
+    starts = {"".join(_wild_windows(host, last=False)) for host in hosts}
+    return f"(?:{'|'.join(sorted(ends))}){_QUOTE}?(?:{_at()}|{_one('=')})(?:{'|'.join(sorted(starts))})"
 
 
 def exactly(address: str) -> str:
@@ -118,6 +132,15 @@ def _at() -> str:
 
 def _wild(text: str) -> str:
     return "".join(_window(window) for window in _windows(text))
+
+
+def _wild_windows(text: str, *, last: bool) -> list[str]:
+    """Return so much of the end, or of the start, of a text that it is rare; no letter that stands for two is cut."""
+    windows = list(_windows(text))
+    kept = [windows.pop(-1 if last else 0)]
+    while windows and sum(map(len, kept)) < _RARE:
+        kept.insert(0 if last else len(kept), windows.pop(-1 if last else 0))
+    return [_window(window) for window in kept]
 
 
 def _windows(text: str) -> Iterator[str]:

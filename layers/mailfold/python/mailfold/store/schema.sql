@@ -380,17 +380,18 @@ end;
 
 -- Rows of some blocks of a table whose texts hold a pattern: the proof of an erasure reads tables that it is not told
 -- of. Runs with the rights of the caller. Who gave an order is kept: that is a person of ours, not a recipient.
-create function erase_search(table_name text, first_block bigint, next_block bigint, pattern text)
+create function erase_search(table_name text, first_block bigint, next_block bigint, near text, pattern text)
 returns table (looked_at bigint, found jsonb)
 language plpgsql stable set search_path = pg_catalog, public, pg_temp as $$
 begin
     return query execute format(
-        'select count(*), coalesce(jsonb_agg(page.line) filter (where cast(page.line as text) ~* $3), ''[]'')'
+        'select count(*), coalesce(jsonb_agg(page.line) filter ('
+        ' where cast(page.line as text) ~* $3 and cast(page.line as text) ~* $4), ''[]'')'
         ' from (select to_jsonb(t) - ''{by_whom,manual_by}''::text[] as line from public.%I t'
         ' where t.ctid >= $1 and t.ctid < $2) as page',
         table_name
-    ) using cast(format('(%s,0)', first_block) as tid), cast(format('(%s,0)', next_block) as tid), pattern;
+    ) using cast(format('(%s,0)', first_block) as tid), cast(format('(%s,0)', next_block) as tid), near, pattern;
 end
 $$;
 
-revoke all on function erase_search(text, bigint, bigint, text) from public;
+revoke all on function erase_search(text, bigint, bigint, text, text) from public;

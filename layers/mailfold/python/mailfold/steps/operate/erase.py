@@ -73,12 +73,12 @@ GROUNDS = (
         page_rows=2_000,
         write=_writer("events"),
     ),
-    # A letter may be as large as a queue record.
+    # A dead letter may be as large as a queue record.
     Ground(
         table="dead_letters",
         name="letters",
         start={"dead_letter_id": ""},
-        page_rows=200,
+        page_rows=50,
         write=_writer("letters"),
     ),
     Ground(table="outbox", name="outbox", start={"outbox_id": -1}, page_rows=10_000, write=_writer("outbox")),
@@ -116,7 +116,7 @@ def erase(office: Office, arguments: Arguments) -> dict[str, Any]:
     ended = False
     while not ended:
         ground = GROUNDS[place]
-        after = _page(office, ground, after or ground.start, redaction.pattern, eraser, tables)
+        after = _page(office, ground, after or ground.start, redaction, eraser, tables)
         place += after is None
         ended = place == len(GROUNDS)
         if office.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
@@ -141,12 +141,13 @@ def _page(
     office: Office,
     ground: Ground,
     after: dict[str, Any],
-    pattern: str,
+    redaction: Redaction,
     eraser: Eraser,
     tables: dict[str, dict[str, int]],
 ) -> dict[str, Any] | None:
     """Work on one page in one transaction; return where the next begins, None after the last."""
-    asked: dict[str, str | int] = {"after": dumps(after), "page": ground.page_rows, "pattern": pattern}
+    asked: dict[str, str | int] = {"after": dumps(after), "page": ground.page_rows}
+    asked |= {"near": redaction.near, "pattern": redaction.pattern}
     counts = tables.setdefault(ground.table, dict.fromkeys(COUNTS, 0))
     for _ in range(ATTEMPTS):
         with office.database.transaction() as tx:

@@ -9,7 +9,7 @@ from typing import Any
 
 from mailfold.erasure import ERASED_RAW, ERASED_TEXT
 from mailfold.errors import Declined
-from mailfold.spellings import decoded, domain_forms, loosely, parts_of, with_signs
+from mailfold.spellings import around_the_sign, decoded, domain_forms, loosely, parts_of, with_signs
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.erase import COUNTS, TIME_GUARD_MS, WORK_MS, address_of
 from mailfold.steps.operate.office import Office
@@ -35,6 +35,8 @@ class Search:
     """Finds an address in texts: undoes every escape, folds every letter, and looks for what is left."""
 
     def __init__(self, address: str) -> None:
+        #: For Postgres, and too wide.
+        self.patterns = {"near": around_the_sign(address), "pattern": loosely(address)}
         name, domain = parts_of(address)
         domains = {_folded(form) for form in domain_forms(domain)}
         self._wanted = [f"{_folded(name)}{sign}{host}" for sign in "@=" for host in sorted(domains)]
@@ -90,11 +92,11 @@ def verify(office: Office, arguments: Arguments) -> dict[str, Any]:
         [[form]] = tx.run("erase_form", {"address": address})
         known = read(tx, "erase_search_tables", {})
     place: Place | None = _place(arguments.value("after"), known)
-    search, pattern = Search(address), loosely(address)
+    search = Search(address)
     tables: dict[str, dict[str, int]] = {}
     enough_ms = office.remaining_ms() - WORK_MS
     while place is not None:
-        place = _page(office, known, place, search, pattern, tables)
+        place = _page(office, known, place, search, tables)
         if office.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
             break
     return {
@@ -110,14 +112,14 @@ def _page(
     known: list[dict[str, Any]],
     place: Place,
     search: Search,
-    pattern: str,
     tables: dict[str, dict[str, int]],
 ) -> Place | None:
     """Search some blocks of a table; return where the next begin, None after the last table."""
     names = [table["name"] for table in known]
     table = known[names.index(place.table)]
     until = place.block + max(1, PAGE_BYTES * table["blocks"] // max(table["bytes"], 1))
-    asked: dict[str, str | int] = {"table": place.table, "first": place.block, "until": until, "pattern": pattern}
+    asked: dict[str, str | int] = {"table": place.table, "first": place.block, "until": until}
+    asked |= search.patterns
     with office.database.transaction() as tx:
         [[looked_at, found]] = tx.run("erase_search", asked)
     counts = tables.setdefault(place.table, dict.fromkeys(COUNTS, 0))

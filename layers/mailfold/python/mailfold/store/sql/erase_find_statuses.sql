@@ -23,5 +23,5 @@ select
     (
         select coalesce(jsonb_agg(cast(to_jsonb(p) as text)), '[]')
         from page p
-        where cast(to_jsonb(p) as text) ~* cast(:pattern as text)
+        where cast(to_jsonb(p) as text) ~* cast(:near as text) and cast(to_jsonb(p) as text) ~* cast(:pattern as text)
     ) as found

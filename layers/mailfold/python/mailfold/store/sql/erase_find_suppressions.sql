@@ -21,5 +21,5 @@ select
     (
         select coalesce(jsonb_agg(cast(to_jsonb(p) - 'manual_by' as text)), '[]')
         from page p
-        where cast(to_jsonb(p) - 'manual_by' as text) ~* cast(:pattern as text)
+        where cast(to_jsonb(p) - 'manual_by' as text) ~* cast(:near as text) and cast(to_jsonb(p) - 'manual_by' as text) ~* cast(:pattern as text)
     ) as found

@@ -61,7 +61,7 @@ grant select, update (key, body, published_at) on outbox to mailfold_operate;
 grant select, insert on announcements to mailfold_operate;
 grant select, insert on audit_log to mailfold_operate;
 grant execute on function erased_form(text) to mailfold_operate;
-grant execute on function erase_search(text, bigint, bigint, text) to mailfold_operate;
+grant execute on function erase_search(text, bigint, bigint, text, text) to mailfold_operate;
 -- Another content of an event of an erased person must not bring the address back.
 grant execute on function erased_form(text) to mailfold_process;
 
