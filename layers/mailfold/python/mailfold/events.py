@@ -19,8 +19,8 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_.:/<>+~-]*={0,2}(?::[0-9]+)?")
 #: message id stands in a header, whose lines have at most 998 characters (RFC 5322). Two of them together are a key of
 #: an index, in which Postgres takes 2,704 octets.
 LONGEST = {"recipient": 320, "event_id": 1_000, "message_id": 1_000, "kind": 1_000, "scope": 1_000}
-#: What needs no closer look: so many octets of all fields but the id together, and so many characters of the id, of
-#: which each has at most four octets.
+#: What needs no closer look: so many octets of all fields but the id together, and so many characters of the id, each
+#: of which has at most four octets.
 _SHORT = min(LONGEST.values())
 _SHORT_ID = LONGEST["event_id"] // 4
 #: The most characters of a reason, which stands in every answer about its event and, as evidence, in suppressions for
