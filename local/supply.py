@@ -15,7 +15,7 @@ from local.bootstrap import LOCKS, ROOT
 
 TOOLS = ROOT / ".venv-tools/bin"
 #: Whatever runs anywhere but in tests.
-CODE = ("app.py", "bench", "cli", "functions", "infra", "layers/mailfold", "local")
+CODE = ("app.py", "bench", "cli", "functions", "infra", "layers/mailfold", "local", "samples")
 CLEAN, FOUND, NOT_AUDITED = 0, 1, 3
 TIMEOUT_S = 600
 

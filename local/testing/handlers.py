@@ -16,7 +16,7 @@ COMMON = {
     "AWS_REGION": "eu-west-1",
     "AWS_DEFAULT_REGION": "eu-west-1",
     "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",  # nosec B105 - the emulator takes any
 }
 
 

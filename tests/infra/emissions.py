@@ -72,6 +72,8 @@ class Rehearsal:
     def _gone(self, query: ModuleType) -> None:
         query.database.close()
         query.database._address = replace(query.database._address, port=1)
+        # What it found a moment ago is not to answer for this.
+        query.keeper.health.kept_s = 0
         query.handler(question_event("GET", "/healthz", "", {}, b""), Context())
 
     @contextmanager

@@ -10,6 +10,7 @@ from mailfold.errors import StoreError, TransientStoreError
 from mailfold.steps.publish import PAGE_ROWS
 from tests.support.fakes import FakeEvents
 from tests.support.press import PressRoom, ordered, waiting, write
+from tests.support.state import await_no_session
 
 FAULTS: dict[str, Callable[[], BaseException]] = {
     "transient": lambda: TransientStoreError("gone"),
@@ -51,6 +52,8 @@ def test_a_crash_at_any_statement_loses_nothing_and_overtakes_nothing(
     write(store, *[f"k{n % 3}" for n in range(rows)])
     room.database.fail_at(number, FAULTS[fault](), done=done)
     interrupted(room)
+    # A session that is cut off holds its turn until the server notices.
+    await_no_session(store, "mailfold_publish")
 
     room.publish()
 

@@ -63,3 +63,12 @@ def await_waiting(url: str, sessions: int, seconds: float = 20) -> None:
         assert time.monotonic() < deadline, "nobody waits for a lock"
         time.sleep(0.01)
     watcher.close()
+
+
+def await_no_session(store: Any, role: str, seconds: float = 20) -> None:
+    """Return once no session of this role is left in this database."""
+    deadline = time.monotonic() + seconds
+    sql = f"select from pg_stat_activity where datname = current_database() and usename = '{role}'"
+    while store.rows(sql):
+        assert time.monotonic() < deadline, f"{role} has still a session"
+        time.sleep(0.001)

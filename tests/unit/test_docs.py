@@ -157,3 +157,13 @@ def test_every_field_of_a_provider_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
 
     assert sorted(explained) == sorted(field.name for field in fields(Provider))
+
+
+def test_the_threat_model_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page)
+
+    assert len(named) >= 15
+    for path, test in named:
+        source = (ROOT / path).read_text()
+        assert f"def {test or 'test_'}" in source, f"{path}::{test}"
