@@ -11,11 +11,11 @@ MOST_TIMES = 8
 FLOOR_S = 0.05
 
 
-def grows_in_step(work: Callable[[int], object]) -> bool:
-    """Tell whether four times the input costs less than eight times the processor time."""
-    if _seconds(work, LONG) < FLOOR_S:
+def grows_in_step(work: Callable[[int], object], *, short: int = SHORT, long: int = LONG) -> bool:
+    """Tell whether up to four times the input costs less than eight times the processor time."""
+    if _seconds(work, long) < FLOOR_S:
         return True
-    return _best(work, LONG) < max(FLOOR_S, MOST_TIMES * _best(work, SHORT))
+    return _best(work, long) < max(FLOOR_S, MOST_TIMES * _best(work, short))
 
 
 def _best(work: Callable[[int], object], length: int) -> float:

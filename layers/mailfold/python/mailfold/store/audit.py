@@ -8,8 +8,10 @@ from mailfold.jsontext import dumps
 from mailfold.redaction import Redaction
 from mailfold.store.connection import Transaction
 
-#: Whatever may be an address. What is none only loses its plain text.
-_ADDRESS = re.compile(r"""[^\s<>,;:"'/()\[\]]+@[^\s<>,;:"'/()\[\]]+""")
+_OF_AN_ADDRESS = r"""[^\s<>,;:"'/()\[\]]"""
+#: Whatever may be an address. What is none only loses its plain text. Searched for where such a run of characters
+#: begins and nowhere within it, which would find nothing else.
+_ADDRESS = re.compile(f"(?<!{_OF_AN_ADDRESS}){_OF_AN_ADDRESS}+@{_OF_AN_ADDRESS}+")
 
 
 def note(tx: Transaction, *, by: str, action: str, address: str = "", **details: Any) -> None:

@@ -2,18 +2,18 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mailfold.erasure import ERASED_RAW, ERASED_TEXT
 from mailfold.errors import Declined
-from mailfold.spellings import around_the_sign, decoded, domain_forms, loosely, parts_of, with_signs
+from mailfold.spellings import around_the_sign, domain_forms, loosely, parts_of
 from mailfold.steps.operate.arguments import Arguments
 from mailfold.steps.operate.erase import COUNTS, TIME_GUARD_MS, WORK_MS, address_of
 from mailfold.steps.operate.office import Office
 from mailfold.store.reading import read
+from mailfold.unescaping import decoded, folded, with_signs
 
 #: About so much of a table is read at once; a block more may be as large again.
 PAGE_BYTES = 8_000_000
@@ -21,6 +21,13 @@ PAGE_BYTES = 8_000_000
 _ID_COLUMN = re.compile(r"(?:_id|_key|^key|^scope)$")
 #: The columns that say whose row it is; a longer address there is somebody else.
 _OWNERS = ("recipient", "address")
+_ENDS_LIKE_A_DOMAIN = re.compile(r"[.][^\W\d_]{2,}\Z")
+#: What ends in one of these is part of a longer local part.
+_SIGN_OF_A_NAME = re.compile(r"\w[._+'-]\Z")
+_SIGN_OF_A_PATH = re.compile(r"\w[._']\Z")
+_REST_OF_A_DOMAIN = re.compile(r"\w*+(?:[.-]++\w++)*+")
+_COMMENT = re.compile(r"\([^()@]{0,80}+\)")
+_QUOTED = re.compile(r'"([^"@\s]{1,100}+)"(?=@)')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +45,14 @@ class Search:
         #: For Postgres, and too wide.
         self.patterns = {"near": around_the_sign(address), "pattern": loosely(address)}
         name, domain = parts_of(address)
-        domains = {_folded(form) for form in domain_forms(domain)}
-        self._wanted = [f"{_folded(name)}{sign}{host}" for sign in "@=" for host in sorted(domains)]
+        domains = {folded(form) for form in domain_forms(domain)}
+        self._wanted = [f"{folded(name)}{sign}{host}" for sign in "@=" for host in sorted(domains)]
 
     def look_at(self, row: Mapping[str, Any]) -> tuple[bool, bool]:
         """Return whether a row names the address, and whether it holds a longer one with it inside."""
         inside = row["body"] if isinstance(row.get("body"), dict) else {}
         known = [one.get(name) for one in (row, inside) for name in _OWNERS]
-        owners = [_folded(owner) for owner in known if isinstance(owner, str)]
+        owners = [folded(owner) for owner in known if isinstance(owner, str)]
         raw = row.get("payload", row.get("raw"))
         # Where it is not known whose row it is, a longer address in an id may be another person's.
         is_known = bool(owners) or raw in (None, ERASED_RAW, ERASED_TEXT)
@@ -74,12 +81,13 @@ class Search:
             return True
         begin, stop = _run(plain, at, end)
         is_path = "@" not in plain[at:end]
-        if re.search(r"[.][^\W\d_]{2,}$", plain[end:stop]) and (is_path or plain[stop : stop + 1] != "@"):
+        if _ENDS_LIKE_A_DOMAIN.search(plain[end:stop]) and (is_path or plain[stop : stop + 1] != "@"):
             return True
         if owners is not None:
             return any(owner in plain[begin:stop] for owner in owners if self._holds(owner))
-        sign = r"\w[._']$" if is_path else r"\w[._+'-]$"
-        return re.search(sign, plain[:at][-2:]) is not None or (at == 1 and begin == 0)
+        before = plain[max(at - 2, 0) : at]
+        sign = _SIGN_OF_A_PATH.search(before) if is_path else _SIGN_OF_A_NAME.search(before)
+        return sign is not None or (at == 1 and begin == 0)
 
     def _holds(self, owner: str) -> bool:
         return any(wanted in owner and wanted != owner for wanted in self._wanted)
@@ -149,16 +157,12 @@ def _run(plain: str, at: int, end: int) -> tuple[int, int]:
     begin = at
     while begin and (plain[begin - 1].isalnum() or plain[begin - 1] in "._+'-"):
         begin -= 1
-    ahead = re.compile(r"\w*(?:[.-]+\w+)*").match(plain, end)
+    ahead = _REST_OF_A_DOMAIN.match(plain, end)
     return begin, ahead.end() if ahead else end
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).casefold()
 
 
 def _plain(text: str) -> str:
     """Return a text in which an address stands as itself: without comments, quotes and words for its signs."""
-    text = re.sub(r"\([^()@]{0,80}\)", lambda found: found[0] if "(at)" in found[0] else "", text)
-    text = with_signs(_folded(text).replace("\\", ""))
-    return re.sub(r'"([^"@\s]{1,100})"(?=@)', r"\1", text)
+    text = _COMMENT.sub(lambda found: found[0] if "(at)" in found[0] else "", text)
+    text = with_signs(folded(text).replace("\\", ""))
+    return _QUOTED.sub(r"\1", text)
