@@ -136,7 +136,7 @@ def test_a_key_of_another_kind_proves_nothing() -> None:
 
 
 def test_a_key_is_parsed_once_and_a_rotated_one_is_another() -> None:
-    signatures._load_der.cache_clear()
+    signatures._load_ecdsa.cache_clear()
 
     for _ in range(3):
         prove_vector()
@@ -144,17 +144,17 @@ def test_a_key_is_parsed_once_and_a_rotated_one_is_another() -> None:
             prove_vector(keys=[OTHER_KEY])
         assert prove_vector(keys=[OTHER_KEY, KEY])
 
-    assert signatures._load_der.cache_info().misses == 2
+    assert signatures._load_ecdsa.cache_info().misses == 2
 
 
 def test_a_broken_key_is_refused_each_time_and_never_kept() -> None:
-    signatures._load_der.cache_clear()
+    signatures._load_ecdsa.cache_clear()
 
     for _ in range(3):
         with pytest.raises(VerificationError):
             prove_vector(keys=["broken"])
 
-    assert signatures._load_der.cache_info().currsize == 0
+    assert signatures._load_ecdsa.cache_info().currsize == 0
 
 
 def test_a_key_parsed_for_one_scheme_proves_nothing_by_another() -> None:
@@ -169,7 +169,7 @@ def test_a_key_parsed_for_one_scheme_proves_nothing_by_another() -> None:
 
 
 def test_the_parsed_keys_are_bounded() -> None:
-    assert signatures._load_der.cache_info().maxsize == PARSED_KEYS
+    assert signatures._load_ecdsa.cache_info().maxsize == PARSED_KEYS
     assert signatures._load_rsa.cache_info().maxsize == PARSED_KEYS
 
 

@@ -17,18 +17,21 @@ LONGEST_SIGNATURE = 2_048
 def well_formed(signatures: Sequence[str], encoding: str, size: int, *, most: int = MOST_SIGNATURES) -> list[bytes]:
     """Return those of a few signatures that decode to this size; without any there is nothing to hash for."""
     length = 2 * size if encoding == "hex" else 4 * -(-size // 3)
-    found = [_decoded_or_empty(text, encoding) for text in signatures[: MOST_SIGNATURES + 1] if len(text) == length]
-    fitting = [one for one in found if len(one) == size]
-    if not fitting or len(signatures) > MOST_SIGNATURES or len(fitting) > most:
+    if len(signatures) > MOST_SIGNATURES:
+        raise VerificationError
+    fitting = []
+    for text in signatures:
+        if len(text) != length:
+            continue
+        try:
+            one = decoded(text, encoding)
+        except VerificationError:
+            continue
+        if len(one) == size:
+            fitting.append(one)
+    if not fitting or len(fitting) > most:
         raise VerificationError
     return fitting
-
-
-def _decoded_or_empty(text: str, encoding: str) -> bytes:
-    try:
-        return decoded(text, encoding)
-    except VerificationError:
-        return b""
 
 
 def decoded(text: str, encoding: str) -> bytes:

@@ -15,6 +15,8 @@ Raw = Mapping[str, Any]
 
 #: In these characters no address can be spelled; equals signs end a base64 text, a number behind them counts envelopes.
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.:/<>+~-]*={0,2}(?::[0-9]+)?")
+#: Tells whether an id is stored as it is; asked for each event.
+is_plain = _PLAIN_ID.fullmatch
 #: The most octets of what an event is found by. An address has 64 octets, an @ and a domain of 255 (RFC 5321); a
 #: message id stands in a header, whose lines have at most 998 characters (RFC 5322). Two of them together are a key of
 #: an index, in which Postgres takes 2,704 octets.

@@ -69,11 +69,11 @@ class Secrets:
         return after if after != before else None
 
     def _due(self, source: str) -> bool:
-        age = self._clock() - self._read_at
+        now = self._clock()
         if not self._judge(source)[0]:
-            return age > REREAD_AFTER_S
+            return now - self._read_at > REREAD_AFTER_S
         # While Secrets Manager is down the old copy serves, and not every request waits for the same failure.
-        return age > MAX_AGE_S and self._clock() - self._tried_at > REREAD_AFTER_S
+        return now - self._read_at > MAX_AGE_S and now - self._tried_at > REREAD_AFTER_S
 
     def _read(self) -> None:
         self._tried_at = self._clock()

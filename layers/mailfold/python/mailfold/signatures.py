@@ -3,9 +3,10 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from mailfold.decoding import LONGEST_HEADER, as_bytes, decoded, well_formed
 from mailfold.errors import VerificationError
@@ -55,7 +56,7 @@ def prove_hmac(
 ) -> Proof:
     """Prove an HMAC, in hex or base64, over the joined parts of the message with any one of the secrets."""
     return prove_any_hmac(
-        secrets=secrets, message=message, signatures=[signature], algorithm=algorithm, encoding=encoding
+        secrets=secrets, message=message, signatures=(signature,), algorithm=algorithm, encoding=encoding
     )
 
 
@@ -146,32 +147,52 @@ def prove_rsa(*, public_keys: Sequence[str], message: Iterable[bytes], signature
 
 
 def _is_ecdsa_signature(signature: bytes) -> bool:
-    # Loaded on first use: functions that never meet this scheme start without it.
-    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
-
     try:
-        return len(signature) <= LONGEST_P256 and all(number > 0 for number in decode_dss_signature(signature))
+        return len(signature) <= LONGEST_P256 and min(_ecdsa().numbers_of(signature)) > 0
     except ValueError:
         return False
 
 
 def _ecdsa_matches(public_key: str, hashed: bytes, signature: bytes) -> bool:
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
-    from cryptography.hazmat.primitives.hashes import SHA256
-
     try:
-        key = _load_der(public_key)
-    except (ValueError, UnsupportedAlgorithm):
-        return False
-    if not isinstance(key, ec.EllipticCurvePublicKey):
-        return False
-    try:
-        key.verify(signature, hashed, ec.ECDSA(Prehashed(SHA256())))
-    except InvalidSignature:
+        _load_ecdsa(public_key).verify(signature, hashed, _ecdsa().algorithm)
+    except (ValueError, _ecdsa().mismatch):
         return False
     return True
+
+
+class _Ecdsa(NamedTuple):
+    """What the check of an ECDSA signature needs."""
+
+    numbers_of: Callable[[bytes], tuple[int, int]]
+    algorithm: Any
+    mismatch: type[Exception]
+
+
+@cache
+def _ecdsa() -> _Ecdsa:
+    # Loaded on first use: functions that never meet this scheme start without it.
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    return _Ecdsa(decode_dss_signature, ec.ECDSA(Prehashed(SHA256())), InvalidSignature)
+
+
+@lru_cache(PARSED_KEYS)
+def _load_ecdsa(text: str) -> Any:
+    """Return a public key of ECDSA; ValueError where the text is none, which is not kept."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+
+    try:
+        key = _load_der(text)
+    except UnsupportedAlgorithm as exc:
+        raise ValueError from exc
+    if not isinstance(key, EllipticCurvePublicKey):
+        raise ValueError  # noqa: TRY004 - one failure for every text that is no such key
+    return key
 
 
 def _ed25519_matches(public_key: bytes, message: bytes, signature: bytes) -> bool:

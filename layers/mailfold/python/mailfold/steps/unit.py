@@ -8,7 +8,7 @@ from typing import Any
 from mailfold import budget
 from mailfold.envelope import Envelope, parse_record
 from mailfold.errors import DataRejected, NotAnEnvelope, UnparseableEvent
-from mailfold.events import Event, Raw, digest, plain_id
+from mailfold.events import Event, Raw, digest, is_plain, plain_id
 from mailfold.jsontext import may_be_unstorable, storable_raw, storable_text
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
@@ -192,13 +192,14 @@ def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
         events = REGISTRY[one.envelope.provider].parse(raw, origin)
         if len(events) > MOST_EVENTS:
             raise UnparseableEvent(f"it holds more than {MOST_EVENTS} events")
-        return [plainly_named(storable(event) if one.suspicious else event) for event in events]
+        if one.suspicious:
+            events = [storable(event) for event in events]
+        return [event if is_plain(event.event_id) else plainly_named(event) for event in events]
 
 
 def plainly_named(event: Event) -> Event:
     """Return an event under the id that it is stored with."""
-    event_id = plain_id(event.event_id)
-    return event if event_id == event.event_id else replace(event, event_id=event_id)
+    return event if is_plain(event.event_id) else replace(event, event_id=plain_id(event.event_id))
 
 
 def storable(event: Event) -> Event:
