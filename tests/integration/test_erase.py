@@ -338,8 +338,24 @@ def test_a_row_that_changes_while_it_is_read_is_read_again(
     assert left(order) == 0
 
 
+#: As long as an address may be, of letters and signs that are written in the most ways.
+LONG = {
+    "dots": ".".join("abcdefghij" * 15) + "@example.com",
+    "umlauts": f"{'ü' * 130}@{'ä' * 20}.example",
+    "one letter for three": "ffi" * 100 + "@example.com",
+    "one letter for two": "ß" * 64 + f"@{'ss' * 30}.example",
+}
+
+
 @pytest.mark.parametrize(
-    "address", ['"a b"@example.com', "jös@exämple.com", "a_b%c@example.com", "back\\\\slash@x.org"]
+    "address",
+    [
+        '"a b"@example.com',
+        "jös@exämple.com",
+        "a_b%c@example.com",
+        "back\\\\slash@x.org",
+        *(pytest.param(address, id=name) for name, address in LONG.items()),
+    ],
 )
 def test_postgres_finds_whatever_python_would(store: Store, workshop: Workshop, order: Order, address: str) -> None:
     ways = {"as": address, "json": json.dumps([address, json.dumps(address)]), "link": f"?email={quote(address)}"}
