@@ -13,6 +13,7 @@ from mailfold.errors import UnparseableEvent
 #: A provider's own words for one event, untouched.
 Raw = Mapping[str, Any]
 
+_SEPARATOR = "\x1f"
 #: In these characters no address can be spelled; equals signs end a base64 text, a number behind them counts envelopes.
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.:/<>+~-]*={0,2}(?::[0-9]+)?")
 #: Tells whether an id is stored as it is; asked for each event.
@@ -96,19 +97,22 @@ class Event:
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:
+        # Written out and not shared with `digest`: this runs for each event, and a call costs as much as a check.
         stated_at = self.occurred_at.isoformat() if self.dated else ""
-        stated = _joined(self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
+        words = (self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
+        stated = _SEPARATOR.join(words).encode("utf-8", "surrogatepass")
         if len(stated) > _SHORT or len(self.event_id) > _SHORT_ID:
             _check_lengths(self)
         # Computed once: a batch looks at it several times. A frozen dataclass can be filled in no other way.
-        object.__setattr__(self, "fingerprint", _digest_of(stated))
-        if self.reason is not None and len(self.reason) > LONGEST_REASON:
-            object.__setattr__(self, "reason", shortened(self.reason))
+        object.__setattr__(self, "fingerprint", sha256(stated).hexdigest()[:32])
+        reason = self.reason
+        if reason is not None and len(reason) > LONGEST_REASON:
+            object.__setattr__(self, "reason", shortened(reason))
 
 
 def _check_lengths(event: Event) -> None:
     for name, most in LONGEST.items():
-        if len(_joined(getattr(event, name) or "")) > most:
+        if len((getattr(event, name) or "").encode("utf-8", "surrogatepass")) > most:
             raise UnparseableEvent(f"{name} is longer than {most} octets")
 
 
@@ -125,7 +129,7 @@ def shortened(reason: str) -> str:
 
 def digest(*parts: str) -> str:
     """Return 128 bits over the parts; the separator keeps ("ab", "c") apart from ("a", "bc")."""
-    return _digest_of(_joined(*parts))
+    return sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def plain_id(text: str) -> str:
@@ -137,11 +141,3 @@ def plain_id(text: str) -> str:
         return text
     head, colon, rest = text.partition(":")
     return f"{head}:{digest(rest)}" if colon and _PLAIN_ID.fullmatch(head) else digest(text)
-
-
-def _joined(*parts: str) -> bytes:
-    return "\x1f".join(parts).encode("utf-8", "surrogatepass")
-
-
-def _digest_of(octets: bytes) -> str:
-    return sha256(octets).hexdigest()[:32]

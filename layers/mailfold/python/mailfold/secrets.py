@@ -17,6 +17,9 @@ MAX_AGE_S = 300
 REREAD_AFTER_S = 30
 
 
+_NOT_JUDGED: tuple[Sequence[str], str] = ((), "")
+
+
 class SecretsClient(Protocol):
     """The one call to Secrets Manager, as boto3 would take it."""
 
@@ -48,6 +51,9 @@ class Secrets:
 
     def of(self, source: str) -> Sequence[str]:
         """Return the usable secrets of a source; an old copy is better than none, a missing one is looked for again."""
+        usable, _ = self._judged.get(source, _NOT_JUDGED)
+        if usable and self._clock() - self._read_at <= MAX_AGE_S:
+            return usable
         if self._due(source):
             try:
                 self._read()

@@ -194,7 +194,10 @@ def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
             raise UnparseableEvent(f"it holds more than {MOST_EVENTS} events")
         if one.suspicious:
             events = [storable(event) for event in events]
-        return [event if is_plain(event.event_id) else plainly_named(event) for event in events]
+        for event in events:
+            if not is_plain(event.event_id):
+                return [plainly_named(event) for event in events]
+        return events
 
 
 def plainly_named(event: Event) -> Event:
