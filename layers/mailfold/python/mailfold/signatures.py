@@ -208,43 +208,56 @@ def _ed25519_matches(public_key: bytes, message: bytes, signature: bytes) -> boo
 
 def _rsa_bytes(public_key: str) -> int | None:
     """Return the length of a signature by this key; None where it is no RSA key."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
     try:
-        key = _load_rsa(public_key)
-    except (ValueError, UnsupportedAlgorithm):
+        bits: int = _load_rsa(public_key).key_size
+    except ValueError:
         return None
-    return (key.key_size + 7) // 8 if isinstance(key, rsa.RSAPublicKey) else None
+    return (bits + 7) // 8
 
 
 def _rsa_matches(public_key: str, hashed: bytes, signature: bytes, algorithm: str) -> bool:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import padding, rsa
-    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
-
-    # SHA-1 is what senders that predate 2022 still sign with; each adapter decides whether it is acceptable.
-    known: dict[str, hashes.HashAlgorithm] = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}  # noqa: S303  # nosec B303
-    key = _load_rsa(public_key)
-    assert isinstance(key, rsa.RSAPublicKey)
+    padding, prehashed, mismatch = _rsa()
     try:
-        key.verify(signature, hashed, padding.PKCS1v15(), Prehashed(known[algorithm]))
-    except InvalidSignature:
+        _load_rsa(public_key).verify(signature, hashed, padding, prehashed[algorithm])
+    except mismatch:
         return False
     return True
 
 
+@cache
+def _rsa() -> tuple[Any, Mapping[str, Any], type[Exception]]:
+    """Return the padding, the algorithms and the error of a mismatch."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+
+    # SHA-1 is what senders that predate 2022 still sign with; each adapter decides whether it is acceptable.
+    sha1 = Prehashed(hashes.SHA1())  # noqa: S303  # nosec B303
+    return PKCS1v15(), {"sha1": sha1, "sha256": Prehashed(hashes.SHA256())}, InvalidSignature
+
+
 @lru_cache(PARSED_KEYS)
-def _load_rsa(text: str) -> object:
+def _load_rsa(text: str) -> Any:
+    """Return an RSA key; ValueError where the text is none, which is not kept."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
     from cryptography.x509 import load_pem_x509_certificate
 
-    if "BEGIN CERTIFICATE" in text:
-        return load_pem_x509_certificate(text.encode()).public_key()
-    if "BEGIN" in text:
-        return load_pem_public_key(text.encode())
-    return _load_der(text)
+    key: object
+    try:
+        if "BEGIN CERTIFICATE" in text:
+            key = load_pem_x509_certificate(text.encode()).public_key()
+        elif "BEGIN" in text:
+            key = load_pem_public_key(text.encode())
+        else:
+            key = _load_der(text)
+    except UnsupportedAlgorithm as exc:
+        raise ValueError from exc
+    if not isinstance(key, RSAPublicKey):
+        raise ValueError  # noqa: TRY004 - one failure for every text that is no such key
+    return key
 
 
 @lru_cache(PARSED_KEYS)
