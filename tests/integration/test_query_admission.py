@@ -9,6 +9,7 @@ from mailfold.steps.query.routes import ROUTES
 from mailfold.tokens import new_token, token_hash
 from tests.integration.conftest import Store
 from tests.support.reader import Reader, make_reader
+from tests.support.state import await_no_session
 
 FLOODED = "198.51.100.9"
 PATHS = {"message_id": "m1", "address": "ann@example.com", "dead_letter_id": "x"}
@@ -122,6 +123,20 @@ def test_the_health_is_looked_at_once_in_a_few_seconds_and_holds_no_connection(
     assert len({reply.body["schema_version"] for reply in replies}) == 1
     assert opened.count("transaction") == len(environments)
     assert store.value("select count(*) from pg_stat_activity where usename = 'mailfold_query'") == 0
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/sources"])
+def test_a_connection_that_idled_out_is_not_opened_again_for_strangers(
+    environment: Reader, store: Store, path: str
+) -> None:
+    assert environment.ask("GET", "/v1/sources").status == 200
+    store.rows("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'mailfold_query'")
+    await_no_session(store, "mailfold_query")
+
+    reply = environment.ask("GET", path, token="" if path == "/healthz" else new_token())
+
+    assert reply.status in {200, 401}
+    await_no_session(store, "mailfold_query")
 
 
 def test_the_health_of_a_database_that_is_away_is_kept_as_well(

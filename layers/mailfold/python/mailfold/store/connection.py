@@ -79,12 +79,9 @@ class Database:
         self._patience_s = patience_s
         self._address = Address.from_url(url)
         self._connection: Any = None
+        #: How often it has connected: one that the server has ended meanwhile is opened again without a word.
+        self.connects = 0
         self._prepared: dict[str, Any] = {}
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a connection already."""
-        return self._connection is not None
 
     def sibling(self) -> "Database":
         """Return another way to the same database, with a connection of its own."""
@@ -151,6 +148,7 @@ class Database:
     def _connected(self) -> Any:
         if self._connection is None:
             self._connection = _connect(self._address, self._patience_s)
+            self.connects += 1
         return self._connection
 
     @contextlib.contextmanager

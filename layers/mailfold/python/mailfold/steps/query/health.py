@@ -30,14 +30,14 @@ class Health:
 
 
 def _look(database: Database) -> Answer | StoreError:
-    was_open = database.is_open
+    before = database.connects
     try:
         with database.transaction(read_only=True) as tx:
             [[version]] = tx.run("read_schema_version", {})
     except StoreError as reason:
         return reason
     finally:
-        if not was_open:
+        if database.connects != before:
             # Nothing but this look needed it: an idle environment holds no connection for it.
             database.close()
     return Answer(body={"database": "reachable", "schema_version": version})

@@ -77,13 +77,13 @@ def _is_good(digest: str, question: Question, keeper: Keeper) -> bool:
         # It may have been made since the last look: too early to call it wrong.
         raise TooOften(wait_s)
     database = keeper.office.database
-    was_open = database.is_open
+    before = database.connects
     with database.transaction(read_only=True) as tx:
         digests.learn(found for [found] in tx.run("token_digests", {"now": question.asked_at.isoformat()}))
     if digest in digests.good:
         return True
     digests.refuse(digest)
-    if not was_open:
+    if database.connects != before:
         # An idle environment holds no connection because of a wrong token.
         database.close()
     return False
