@@ -1,4 +1,4 @@
-"""The least that a receiver must do with a request, by hand: verify the bytes, read the JSON, write the JSON."""
+"""The least that a receiver must do with a request, manually: verify the bytes, read the JSON, write the JSON."""
 
 import base64
 import hashlib

@@ -45,7 +45,7 @@ class Way:
     function: str | None = None
     environment: Mapping[str, str]
     compiled: bool = True
-    #: Made anew for each start, so that process never meets what it has folded already.
+    #: Made again for each start, so that process never meets what it has folded already.
     event: Callable[[], Mapping[str, Any]] = dict
 
 

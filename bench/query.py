@@ -44,7 +44,7 @@ class Library:
         )
         environment = {"SOURCES": SOURCES, "TOPICS": "{}", "PUBLISH": "false", "SOFT_LIMIT": "5", "RETENTION": "{}"}
         self.function = Function("query", {**environment, "DATABASE_URL": lab.url(self.name, "mailfold_query")})
-        self.function.module.keeper.asked.burst = 10**9
+        self.function.module.query_context.request_rate.burst = 10**9
         #: What the statements of an answer took so far, without those that find out who asks.
         self.statement_s = 0.0
         self._watch(self.function.module.database)

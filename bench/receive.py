@@ -26,7 +26,7 @@ from mailfold.providers import forms_of
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
-from mailfold.steps.receive import Door, receive
+from mailfold.steps.receive import ReceiveContext, receive
 from mailfold.telemetry import Telemetry
 from samples import Keys, Raw, Sampler, sampler, signed, standardwebhooks
 
@@ -76,7 +76,7 @@ def measure(lab: Lab, ticker: Ticker) -> Section:
                 ticker.tick(f"{kind.provider}, {events} events")
                 _measure_kind(kind, events, section, ticker)
     section.notes.append(
-        "The bare cost is verify, json.loads and json.dumps of the same bytes by hand, with the key already parsed. "
+        "The bare cost is verify, json.loads and json.dumps of the same bytes manually, with the key already parsed. "
         "The handler also names the claim, cuts the events into records, hashes them and writes its metrics. "
         "The queue is in memory: what a client of SQS spends on its own request is in neither."
     )
@@ -86,11 +86,11 @@ def measure(lab: Lab, ticker: Ticker) -> Section:
 def _measure_kind(kind: Kind, events: int, section: Section, ticker: Ticker) -> None:
     desk = _Desk(kind)
     request = desk.request(events)
-    by_hand = kind.bare(desk.keys.secret)
+    baseline = kind.bare(desk.keys.secret)
     cpu_s: list[float] = []
-    repetitions = _repetitions(lambda: by_hand(request))
+    repetitions = _repetitions(lambda: baseline(request))
     ways: dict[str, Way] = {
-        "bare": lambda: lambda: _repeat(by_hand, request, repetitions),
+        "bare": lambda: lambda: _repeat(baseline, request, repetitions),
         "ours": lambda: lambda: cpu_s.append(_repeat(desk.handle, request, repetitions)),
     }
     seconds = in_turns(ways, rounds=ROUNDS, ticker=ticker)
@@ -133,7 +133,7 @@ class _Desk:
         self._sampler: Sampler = sampler(kind.provider)
         self.keys = (kind.make_keys or self._sampler.make_keys)()
         sources = {self._name: Source(name=self._name, provider=self._name, options=self._sampler.OPTIONS)}
-        self._door = Door(
+        self._door = ReceiveContext(
             sources=sources,
             secrets=Secrets(FakeSecretsManager({self._name: [self.keys.secret]}), "secret", forms=forms_of(sources)),
             queue=Queue(client=_ReadyQueue(), url="queue"),

@@ -13,7 +13,7 @@ from bench.figures import Figure, Section
 
 FOLDER = Path(__file__).parent
 JSON_FILE = FOLDER / "report.json"
-#: Its table of what must be reached stands between two comments and is written anew with every report.
+#: Its table of what must be reached stands between two comments and is written again with every report.
 PAGE = FOLDER.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 MARKS = {True: "reached", False: "NOT reached", None: ""}

@@ -25,7 +25,7 @@ LOOK_S = 0.004
 PATIENCE_S = 30.0
 START_S = 120.0
 
-SEEN = "select claim_key from webhook_inbox where claim_key = any(:claim_keys)"
+SEEN = "select claim_key from claims where claim_key = any(:claim_keys)"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ GROUP_COLUMNS = {
     "group": "group_id",
     "source": "source",
     "kind": "kind",
-    "letters": "letters",
+    "dead_letters": "dead_letters",
     "unproven": "unproven",
     "oldest": "oldest",
     "newest": "newest",
@@ -54,13 +54,13 @@ LETTER_FIELDS = {
     "headers": "headers",
     "raw": "raw",
 }
-#: What a letter becomes, in the words of the two tables before and after.
+#: What a dead letter becomes, in the words of the two tables before and after.
 RESULTS = {
     "new": "folded, new",
     "duplicate": "folded, known already",
     "conflict": "folded, in conflict with a known content",
 }
-COUNTS = ("letters", *RESULTS, "left", "left_out", "events")
+COUNTS = ("dead_letters", *RESULTS, "left", "left_out", "events")
 #: What a person agrees to before an unproven dead letter is folded.
 UNPROVEN = "anyone who saw one signature could have sent the unproven ones, and what is folded stays folded"
 
@@ -77,7 +77,7 @@ def add_parsers(commands: Any) -> None:
     listed.set_defaults(run=show_list)
     one = below.add_parser("show", help="one, whole, with the provider's own words")
     one.add_argument("id", metavar="ID")
-    one.set_defaults(run=show_letter)
+    one.set_defaults(run=show_dead_letter)
     redrive = below.add_parser("redrive", help="fold again with today's code; without --apply only try it")
     redrive.add_argument("ids", nargs="*", metavar="ID")
     redrive.add_argument("--group", help="all of one group")
@@ -86,19 +86,19 @@ def add_parsers(commands: Any) -> None:
         "--unproven", action="store_true", help="fold these ids even if they failed an authenticity check"
     )
     add_redrive_options(redrive, rate=RATE)
-    redrive.set_defaults(run=redrive_letters)
+    redrive.set_defaults(run=redrive_dead_letters)
     dead_letter_queue.add_parsers(below)
 
 
 def show_groups(arguments: argparse.Namespace, place: Place) -> int:
-    """Show how many letters failed in which way."""
+    """Show how many dead letters failed in which way."""
     found = place.order("dead-letters.groups")
     print(as_json(found) if arguments.json else table(found["groups"], GROUP_COLUMNS))
     return DONE
 
 
 def show_list(arguments: argparse.Namespace, place: Place) -> int:
-    """Show a page of letters."""
+    """Show a page of dead letters."""
     found = place.order("dead-letters.list", group=arguments.group, most=arguments.most, cursor=arguments.cursor)
     if arguments.json:
         print(as_json(found))
@@ -109,15 +109,15 @@ def show_list(arguments: argparse.Namespace, place: Place) -> int:
     return DONE
 
 
-def show_letter(arguments: argparse.Namespace, place: Place) -> int:
-    """Show one letter."""
+def show_dead_letter(arguments: argparse.Namespace, place: Place) -> int:
+    """Show one dead letter."""
     found = place.order("dead-letters.show", id=arguments.id)
     print(as_json(found) if arguments.json else fields(found, LETTER_FIELDS))
     return DONE
 
 
-def redrive_letters(arguments: argparse.Namespace, place: Place) -> int:
-    """Try all letters first; then, if asked to, fold them for good. What is left over is told by the exit code."""
+def redrive_dead_letters(arguments: argparse.Namespace, place: Place) -> int:
+    """Try all dead letters first; then, if asked to, fold them for good. What is left over is told by the exit code."""
     pace = Pace(rate=arguments.rate, backlog=lambda: waiting_records(place))
     chosen = _chosen(arguments)
     total = _count(place, chosen)
@@ -126,7 +126,7 @@ def redrive_letters(arguments: argparse.Namespace, place: Place) -> int:
         print(outcome_table(tried))
     done = None
     # What would only be left again is still given today's reason.
-    if arguments.apply and tried["letters"] and confirmed(arguments, _question(arguments, tried)):
+    if arguments.apply and tried["dead_letters"] and confirmed(arguments, _question(arguments, tried)):
         done = _redrive(place, pace, chosen, total, apply=True)
         if not arguments.json:
             print(f"\n{outcome_table(done)}")
@@ -158,7 +158,7 @@ def _count(place: Place, chosen: dict[str, Any]) -> int:
     if "ids" in chosen:
         return len(chosen["ids"])
     groups = place.order("dead-letters.groups")["groups"]
-    return sum(group["letters"] for group in groups if chosen.get("group") in (None, group["group_id"]))
+    return sum(group["dead_letters"] for group in groups if chosen.get("group") in (None, group["group_id"]))
 
 
 def _redrive(place: Place, pace: Pace, chosen: dict[str, Any], total: int, *, apply: bool) -> dict[str, Any]:
@@ -170,20 +170,22 @@ def _redrive(place: Place, pace: Pace, chosen: dict[str, Any], total: int, *, ap
         for page in _pages(place, pace, chosen, apply=apply):
             sums.update({name: page[name] for name in COUNTS})
             for why in page["reasons"]:
-                reasons[why["source"] or "-", why["kind"], why["reason"]] += why["letters"]
+                reasons[why["source"] or "-", why["kind"], why["reason"]] += why["dead_letters"]
             left_out_reason = page["left_out_reason"] or left_out_reason
-            progress.reach(sums["letters"] + sums["left_out"])
+            progress.reach(sums["dead_letters"] + sums["left_out"])
     except (CommandError, KeyboardInterrupt):
         if apply:
-            say(f"stopped after {sums['letters']} letters; what is folded stays folded, and the rest is as it was")
+            say(
+                f"stopped after {sums['dead_letters']} dead letters; what is folded stays folded, the rest is as it was"
+            )
         raise
     names = ("source", "kind", "reason")
-    left = [dict(zip(names, why, strict=True)) | {"letters": count} for why, count in reasons.most_common()]
+    left = [dict(zip(names, why, strict=True)) | {"dead_letters": count} for why, count in reasons.most_common()]
     return {name: sums[name] for name in COUNTS} | {"reasons": left, "left_out_reason": left_out_reason}
 
 
 def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> Iterator[dict[str, Any]]:
-    """Order page by page; letters that come meanwhile are not meant."""
+    """Order page by page; dead letters that come meanwhile are not meant."""
     position: dict[str, Any] = {}
     largest = most = min(PAGE, pace.rate)
     while True:
@@ -201,10 +203,11 @@ def _pages(place: Place, pace: Pace, chosen: dict[str, Any], *, apply: bool) -> 
 
 def outcome_table(found: dict[str, Any]) -> str:
     """Write what became of the dead letters, or would, and why some were left out."""
-    rows = [{"letters": found[name], "outcome": words} for name, words in RESULTS.items() if found[name]]
+    rows = [{"dead_letters": found[name], "outcome": words} for name, words in RESULTS.items() if found[name]]
     rows += [{**why, "outcome": "left"} for why in found["reasons"]]
     text = table(
-        rows, {"letters": "letters", "outcome": "outcome", "source": "source", "kind": "kind", "reason": "reason"}
+        rows,
+        {"dead_letters": "dead_letters", "outcome": "outcome", "source": "source", "kind": "kind", "reason": "reason"},
     )
     if not found["left_out"]:
         return text

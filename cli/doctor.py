@@ -1,4 +1,4 @@
-"""mailfold doctor: finds what is misconfigured, and says how to mend it."""
+"""mailfold doctor: finds what is misconfigured, and says how to fix it."""
 
 import argparse
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ CHECKS = (
         run=check_configuration_set,
     ),
     Check(name="queue", looks_at="dead-letter queue, receives, visibility and retention of the queue", run=check_queue),
-    Check(name="letters", looks_at="every dead-letter queue is there and empty", run=check_dead_letter_queues),
+    Check(name="dead_letters", looks_at="every dead-letter queue is there and empty", run=check_dead_letter_queues),
     Check(name="mapping", looks_at="what hands the queue's records to process", run=check_mapping),
     Check(name="functions", looks_at="all functions, and that they are told the same", run=check_functions),
     Check(name="schedules", looks_at="the clock calls; failed runs are heard of", run=check_schedules),
@@ -51,7 +51,7 @@ NAMES = [check.name for check in CHECKS]
 
 def add_parsers(commands: Any) -> None:
     """Add the command."""
-    doctor = commands.add_parser("doctor", help="find what is misconfigured, and how to mend it")
+    doctor = commands.add_parser("doctor", help="find what is misconfigured, and how to fix it")
     doctor.add_argument("--only", action="append", choices=NAMES, metavar="CHECK", help=f"of {', '.join(NAMES)}")
     doctor.add_argument("--no-probe", action="store_true", help="send nothing: every check but the probe")
     doctor.set_defaults(run=examine)
@@ -106,7 +106,7 @@ def _words(check: Check, said: list[Said]) -> str:
     for each in said:
         match each:
             case Finding():
-                lines.append(f"WRONG  {plain(each.what)}\n{'':18}mend: {plain(each.mend)}")
+                lines.append(f"WRONG  {plain(each.what)}\n{'':18}fix: {plain(each.fix)}")
             case Skipped():
                 lines.append(f"-      not checked: {plain(each.why)}")
             case Note():

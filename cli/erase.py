@@ -45,7 +45,7 @@ def erase(arguments: argparse.Namespace, place: Place) -> int:
 def _stops(place: Place, address: str) -> list[str]:
     """Return the scopes in which an address is stopped, whether or not its person is erased."""
     explained = place.order("suppressions.explain", address=address)
-    return sorted({scope["scope"] for scope in explained["scopes"] if scope["stopped"]})
+    return sorted({scope["scope"] for scope in explained["scopes"] if scope["suppressed"]})
 
 
 def _pass(place: Place, command: str, address: str, label: str) -> tuple[Tables, str]:

@@ -61,7 +61,12 @@ def show_recipient(arguments: argparse.Namespace, place: Place) -> int:
         print(as_json(found))
         return DONE
     print("may be mailed" if found["may_be_mailed"] else "must not be mailed")
-    columns = {"scope": "scope", "stopped": "stopped", "first stop": "first_stop_at", "last stop": "last_stop_at"}
+    columns = {
+        "scope": "scope",
+        "suppressed": "suppressed",
+        "first stop": "first_suppress_at",
+        "last stop": "last_suppress_at",
+    }
     print(table(found["suppressions"], columns) if found["suppressions"] else "was never stopped")
     print()
     print(table(found["events"], OF_ADDRESS))

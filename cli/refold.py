@@ -33,14 +33,14 @@ def add_parsers(commands: Any) -> None:
 def refold(arguments: argparse.Namespace, place: Place) -> int:
     """Show which addresses would be stopped and which released."""
     rule = {"soft_limit": arguments.soft_limit, "classes": _classes(arguments.classes)}
-    found: dict[str, Any] = {"addresses": 0, "bounces": 0, "stopped": [], "released": []}
+    found: dict[str, Any] = {"addresses": 0, "bounces": 0, "suppressed": [], "lifted": []}
     for page in pages(place, "refold", **rule):
         found = {name: value + page[name] for name, value in found.items()}
     if arguments.json:
         print(as_json(found))
         return DONE
     print(f"{found['addresses']} addresses were looked at, {found['bounces']} of their bounces with another class")
-    for change in ("stopped", "released"):
+    for change in ("suppressed", "lifted"):
         _show(change, found[change])
     for name, sentence in FOR_REAL.items():
         if rule[name]:

@@ -22,8 +22,8 @@ class Sum:
 
     read: int = 0
     changed: int = 0
-    stopped: int = 0
-    released: int = 0
+    suppressed: int = 0
+    lifted: int = 0
     left_over: int = 0
     readings: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -33,7 +33,7 @@ class Sum:
 
     def add(self, page: dict[str, Any]) -> None:
         """Add a page."""
-        for name in ("read", "changed", "stopped", "released", "left_over"):
+        for name in ("read", "changed", "suppressed", "lifted", "left_over"):
             setattr(self, name, getattr(self, name) + page[name])
         self.readings.update({(row["from"], row["to"], row["fields"]): row["events"] for row in page["readings"]})
         self.statuses.update(page["statuses"])
@@ -52,7 +52,7 @@ class Sum:
 
 def add_parsers(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser("replay", help="read stored events anew, after a mapping was corrected")
+    parser = commands.add_parser("replay", help="read stored events again, after a mapping was corrected")
     parser.add_argument("--message", metavar="MESSAGE", help="the events of this message")
     parser.add_argument("--recipient", metavar="ADDRESS", help="the events of this address")
     parser.add_argument("--source", metavar="SOURCE", help="the events of this source")
@@ -78,7 +78,7 @@ def replay(arguments: argparse.Namespace, place: Place) -> int:
     applied, swept = None, None
     if not arguments.json:
         _show(told, "would be")
-    question = f"Read {told.changed} events anew?"
+    question = f"Read {told.changed} events again?"
     if arguments.apply and told.changed and agreed(question, yes=arguments.yes):
         applied = _run(place, "writing", **selection, apply=True)
         # The rows of soft bounces are derived from the events by sweep, in its own time or now.
@@ -106,11 +106,11 @@ def _show(total: Sum, verb: str) -> None:
     if total.changed:
         print(table(found["readings"], {"from": "from", "to": "to", "what differs": "fields", "events": "events"}))
         print("statuses: " + (", ".join(f"{n} {change}" for change, n in sorted(total.statuses.items())) or "the same"))
-        print(f"addresses: {total.stopped} {verb} stopped, {total.released} {verb} released")
+        print(f"addresses: {total.suppressed} {verb} stopped, {total.lifted} {verb} released")
     for row in total.changed_addresses[:SHOWN]:
-        print(f"  {'stopped' if row['stopped'] else 'released'}  {row['address']}  {row['scope']}".rstrip())
-    if total.stopped + total.released > SHOWN:
-        print(f"  and {total.stopped + total.released - SHOWN} more")
+        print(f"  {'suppressed' if row['suppressed'] else 'lifted'}  {row['address']}  {row['scope']}".rstrip())
+    if total.suppressed + total.lifted > SHOWN:
+        print(f"  and {total.suppressed + total.lifted - SHOWN} more")
     for reason, events in total.left_alone.most_common():
         print(f"left alone: {events}, {reason}")
     for source in found["not_configured"]:
@@ -118,4 +118,4 @@ def _show(total: Sum, verb: str) -> None:
 
 
 def _swept(answer: dict[str, Any] | None) -> str:
-    return f"{answer['stopped']} stopped or moved, {answer['released']} released" if answer else "not looked at"
+    return f"{answer['suppressed']} stopped or moved, {answer['lifted']} released" if answer else "not looked at"

@@ -1,4 +1,4 @@
-"""mailfold suppressions: look through the stop list, change it by hand, and carry it in and out."""
+"""mailfold suppressions: look through the suppression list, change it manually, and carry it in and out."""
 
 import argparse
 import contextlib
@@ -15,9 +15,9 @@ from cli.files import private_file
 from cli.place import Place
 from cli.progress import Progress
 from cli.show import as_json, fields, table
-from cli.stop_list_exports import EXPORTS, Writer
-from cli.stop_list_files import Reading, read_file, read_time
-from cli.stop_lists import STOP_LISTS
+from cli.suppression_exports import EXPORTS, Writer
+from cli.suppression_file_formats import Reading, read_file, read_time
+from cli.suppression_files import STOP_LISTS
 
 REASONS = ("bounced", "complained", "unsubscribed", "dropped", "soft_bounces", "manual", "other")
 #: Well below what one call of a function takes, with long reasons in it.
@@ -37,7 +37,7 @@ def add_parsers(commands: Any) -> None:
     listing.add_argument("--most", type=int, default=100, help="how many (100; 0 for all)")
     listing.set_defaults(run=show_list)
     for name, run, help_text in (
-        ("add", add, "stop an address until it is lifted by hand"),
+        ("add", add, "stop an address until it is lifted manually"),
         ("lift", lift, "lift whatever stopped an address so far"),
     ):
         parser = parts.add_parser(name, help=help_text)
@@ -53,7 +53,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _add_files(parts: Any) -> None:
-    into = parts.add_parser("import", help="take in a stop list of a provider, or our own")
+    into = parts.add_parser("import", help="take in a suppression list of a provider, or our own")
     into.add_argument("file", type=Path, metavar="FILE", help="CSV, or the JSON of the provider's API")
     into.add_argument("--format", choices=sorted(STOP_LISTS), help="what the columns do not tell")
     into.add_argument("--scope", help="for rows that name none, such as stream:broadcast")
@@ -75,7 +75,7 @@ def show_list(arguments: argparse.Namespace, place: Place) -> int:
             print(f"mailfold: there are more than {arguments.most}; --most 0 shows all", file=sys.stderr)
             break
         rows.append(row)
-    columns = {"address": "address", "scope": "scope", "stopped": "stopped", "reason": "reason", "since": "since"}
+    columns = {"address": "address", "scope": "scope", "suppressed": "suppressed", "reason": "reason", "since": "since"}
     print(as_json({"suppressions": rows}) if arguments.json else table(rows, columns))
     return DONE
 
@@ -90,7 +90,7 @@ def lift(arguments: argparse.Namespace, place: Place) -> int:
     if not arguments.yes:
         found = place.order("suppressions.explain", address=arguments.address)
         for scope in found["scopes"]:
-            if scope["scope"] == arguments.scope and scope["stopped"]:
+            if scope["scope"] == arguments.scope and scope["suppressed"]:
                 print(f"it is stopped: {scope['because']}", file=sys.stderr)
         confirm("It will be mailed again.")
     return _decide(arguments, place, "suppressions.lift")
@@ -101,9 +101,9 @@ def _decide(arguments: argparse.Namespace, place: Place, command: str) -> int:
     if arguments.json:
         print(as_json(result))
         return DONE
-    stopped = any(row["stopped"] and row["scope"] == result["scope"] for row in result["suppressions"])
+    suppressed = any(row["suppressed"] and row["scope"] == result["scope"] for row in result["suppressions"])
     where = f" in {result['scope']}" if result["scope"] else ""
-    print(f"{result['address']} {'must not' if stopped else 'may'} be mailed{where}")
+    print(f"{result['address']} {'must not' if suppressed else 'may'} be mailed{where}")
     return DONE
 
 
@@ -115,14 +115,19 @@ def explain(arguments: argparse.Namespace, place: Place) -> int:
         return DONE
     print("may be mailed" if found["may_be_mailed"] else "must not be mailed")
     for scope in found["scopes"]:
-        names = {"stopped": "stopped", "because": "because", "since": "since", "first stop": "first_stop"}
-        names |= {"last stop": "last_stop", "soft bounces": "soft_stop", "by hand": "by_hand", "lifted": "lifted"}
+        names = {"suppressed": "suppressed", "because": "because", "since": "since", "first stop": "first_suppress"}
+        names |= {
+            "last stop": "last_suppress",
+            "soft bounces": "soft_suppress",
+            "manual": "manual",
+            "lifted": "lifted",
+        }
         print(f"\n{scope['scope'] or 'every mail'}{' (the person is erased)' if scope['erased'] else ''}")
         print(fields(scope, {label: name for label, name in names.items() if scope[name] is not None}))
     print("\nevents that bear on it")
     columns = {"time": "occurred_at", "type": "type", "class": "bounce_class", "effect": "effect", "scope": "scope"}
     print(table(found["events"], {**columns, "source": "source", "reason": "reason"}))
-    print("\ndecisions by hand")
+    print("\ndecisions manually")
     print(table(found["decisions"], {"time": "at", "by": "by", "action": "action", "details": "details"}))
     return DONE
 
@@ -136,7 +141,7 @@ def import_file(arguments: argparse.Namespace, place: Place) -> int:
     foreseen = _send(place, reading, "read", apply=False)
     told = {"format": reading.kind.name, **foreseen, "repeated": reading.repeated, "bad": len(reading.bad)}
     names = {"format": "format", "rows": "rows", "new": "new", "known already": "known"}
-    names |= {"stopped already": "stopped", "repeated in the file": "repeated", "bad": "bad"}
+    names |= {"stopped already": "suppressed", "repeated in the file": "repeated", "bad": "bad"}
     if not arguments.json:
         print(fields(told, names))
     if not arguments.yes:
@@ -167,7 +172,7 @@ def _report_bad(reading: Reading) -> None:
 
 def _send(place: Place, reading: Reading, label: str, *, apply: bool) -> Counter[str]:
     """Hand the rows over page by page; what is done stays done, and a second import passes over it."""
-    total: Counter[str] = Counter(rows=0, new=0, known=0, stopped=0)
+    total: Counter[str] = Counter(rows=0, new=0, known=0, suppressed=0)
     progress = Progress(label, len(reading.rows))
     for begin in range(0, len(reading.rows), PAGE_ROWS):
         rows = reading.rows[begin : begin + PAGE_ROWS]

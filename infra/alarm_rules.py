@@ -13,7 +13,7 @@ from infra.function import Function
 from infra.metrics import emitted
 from infra.settings import Settings
 from infra.sources import camel
-from mailfold.norms import LINES
+from mailfold.source_health import THRESHOLDS
 
 Missing = cloudwatch.TreatMissingData
 
@@ -84,8 +84,8 @@ def door_rules(api: apigatewayv2.HttpApi, settings: Settings) -> Iterator[Rule]:
         runbook="requests-are-put-off",
     )
     yield Rule(
-        name="RequestsPutOff",
-        metric=emitted("receive", "RequestsPutOff"),
+        name="RequestsDeferred",
+        metric=emitted("receive", "RequestsDeferred"),
         line=1,
         periods=2,
         says="receive cannot accept requests that it would like to accept.",
@@ -147,7 +147,7 @@ def function_rules(functions: Iterable[Function]) -> Iterator[Rule]:
 def process_rules() -> Iterator[Rule]:
     """Watch what process could not fold."""
     for name, says in {
-        "EventsDead": "Events could not be folded; they are kept in dead_letters.",
+        "EventsDeadLettered": "Events could not be folded; they are kept in dead_letters.",
         "EventsConflict": "Events came again with other content, or under a signature that was used.",
     }.items():
         yield Rule(
@@ -231,7 +231,7 @@ def source_rules(source: str) -> Iterator[Rule]:
         says=f"{source} sends far less than at this hour of other days.",
         runbook="a-source-is-quiet",
     )
-    for name, line in LINES.items():
+    for name, line in THRESHOLDS.items():
         kind = "hard bounces" if name.startswith("HardBounce") else "complaints"
         window = "hour" if name.endswith("Hour") else "day"
         yield Rule(

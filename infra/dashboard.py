@@ -12,7 +12,7 @@ from infra.metrics import emitted
 from infra.queue import Queue
 from infra.receive import Receive
 from infra.settings import Settings
-from mailfold.norms import LINES
+from mailfold.source_health import THRESHOLDS
 
 #: A row of the dashboard is 24 wide.
 WIDTH = 8
@@ -40,7 +40,7 @@ class Dashboard(Construct):
         self.dashboard.add_widgets(*_trouble(receive, queue, list(functions)))
         self.dashboard.add_widgets(*_rates(settings))
         self.dashboard.add_widgets(*_database(database))
-        self.dashboard.add_widgets(*_by_hand_and_by_the_clock(settings))
+        self.dashboard.add_widgets(*_manual_and_scheduled(settings))
 
 
 def _graph(title: str, *left: cloudwatch.IMetric, right: Iterable[cloudwatch.IMetric] = ()) -> cloudwatch.GraphWidget:
@@ -65,12 +65,12 @@ def _flow(settings: Settings) -> list[cloudwatch.GraphWidget]:
 
 
 def _trouble(receive: Receive, queue: Queue, functions: list[Function]) -> list[cloudwatch.GraphWidget]:
-    refused = [emitted("receive", name) for name in ("VerificationFailed", "RequestsPutOff", "SecretUnavailable")]
+    refused = [emitted("receive", name) for name in ("VerificationFailed", "RequestsDeferred", "SecretUnavailable")]
     answers = [receive.api.metric_client_error(), receive.api.metric_server_error()]
     age = queue.queue.metric_approximate_age_of_oldest_message(period=MINUTE, statistic="Maximum")
     waiting = queue.queue.metric_approximate_number_of_messages_visible(period=MINUTE, statistic="Maximum")
     dead = queue.dead_letters.metric_approximate_number_of_messages_visible(period=MINUTE, statistic="Maximum")
-    unfolded = [emitted("process", name) for name in ("EventsDead", "EventsConflict", "RecordsFailed")]
+    unfolded = [emitted("process", name) for name in ("EventsDeadLettered", "EventsConflict", "RecordsFailed")]
     errors = [it.function.metric_errors(label=f"{it.step} errors") for it in functions]
     return [
         _graph("receive: refused and put off", *refused, right=answers),
@@ -84,7 +84,7 @@ def _rates(settings: Settings) -> list[cloudwatch.GraphWidget]:
         return _of_each("watch", name, settings.sources, statistic="Maximum")
 
     bounced, complained = (
-        [metric for name in LINES if name.startswith(kind) for metric in of_sources(name)]
+        [metric for name in THRESHOLDS if name.startswith(kind) for metric in of_sources(name)]
         for kind in ("HardBounce", "Complaint")
     )
     return [
@@ -113,14 +113,14 @@ def _database(database: Database) -> list[cloudwatch.GraphWidget]:
     ]
 
 
-def _by_hand_and_by_the_clock(settings: Settings) -> list[cloudwatch.GraphWidget]:
+def _manual_and_scheduled(settings: Settings) -> list[cloudwatch.GraphWidget]:
     def of_step(step: str, *names: str) -> list[cloudwatch.Metric]:
         return [emitted(step, name, minutes=60) for name in names]
 
     graphs = [
         _graph("prune: rows deleted", *of_step("prune", "RowsPruned"), right=of_step("prune", "PruneUnfinished")),
         _graph("sweep: addresses stopped and released", *of_step("sweep", "AddressesStopped", "AddressesReleased")),
-        _graph("operate: orders", *of_step("operate", "OrdersDone", "OrdersDeclined")),
+        _graph("operate: orders", *of_step("operate", "CommandsDone", "CommandsRefused")),
         _graph("query: answers", *of_step("query", "QueriesAnswered", "QueriesRefused", "QueriesFailed")),
         _graph("migrate: migrations applied", *of_step("migrate", "MigrationsApplied")),
     ]

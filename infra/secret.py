@@ -13,7 +13,7 @@ INITIAL_VALUE = "{}"
 
 
 class Secret(Construct):
-    """The secret that an operator fills by hand and the receive function reads."""
+    """The secret that an operator fills manually and the receive function reads."""
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
@@ -27,7 +27,7 @@ class Secret(Construct):
         )
         acknowledge(
             self.secret,
-            {"AwsSolutions-SMG4": "The providers issue these secrets; the lists let old and new overlap by hand."},
+            {"AwsSolutions-SMG4": "The providers issue these secrets; the lists let old and new overlap manually."},
         )
 
     def grant_read(self, grantee: iam.IGrantable) -> None:

@@ -1,4 +1,4 @@
-"""Break an adapter of the running stack, and mend it, the way a deploy would: by another version of the layer."""
+"""Break an adapter of the running stack, and fix it, the way a deploy would: by another version of the layer."""
 
 import shutil
 import tempfile

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from cli.local_aws import REGION
+from local.child_process import as_child
 from local.errors import LocalError
-from local.leash import leashed
 from local.options import PORT_VARIABLE, ROOT
 from local.ports import LOOPBACK, require_free
 
@@ -43,7 +43,7 @@ class Emulator:
             raise LocalError(f"{python} is missing: run `make setup-run`.")
         with self._log.open("ab") as log:
             # Nothing of it is worth saving, and a kill cannot be put off: its functions end with their input.
-            self._process = leashed(
+            self._process = as_child(
                 [python, "-m", "ministack"],
                 cwd=self._scratch,
                 env=self._environment(),

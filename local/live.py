@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from local.database import connect
 from local.errors import LocalError
+from local.pause_detector import PauseDetector
 from local.senders import Sender
-from local.stalls import Stalls
 from local.traffic import Plan, Request
 from samples import Sampler
 
@@ -73,7 +73,7 @@ class LiveTraffic:
         self._requests: list[Request] = []
         self._sent_at: dict[str, float] = {}
         self._arrived_at: dict[str, float] = {}
-        self._stalls = Stalls()
+        self._stalls = PauseDetector()
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=target, daemon=True, name=f"live {target.__name__}")

@@ -1,4 +1,4 @@
-"""`make openapi`: write the document of the query API anew; a test holds it to the routes."""
+"""`make openapi`: write the document of the query API again; a test holds it to the routes."""
 
 import json
 from pathlib import Path

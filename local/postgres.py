@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Self
 
 from local.binaries import find_binaries, reachable_binaries, server_user
+from local.child_process import as_child
 from local.errors import LocalError
-from local.leash import leashed
 from local.ports import free_port, require_free
 
 START_SECONDS = 60.0
@@ -129,7 +129,7 @@ class PostgresServer:
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
         try:
             with self.log.open("ab") as log:
-                return leashed(command, cwd=cwd, env=environment, output=log, user=self._user, farewell=signal.SIGINT)
+                return as_child(command, cwd=cwd, env=environment, output=log, user=self._user, farewell=signal.SIGINT)
         except OSError as exc:
             raise LocalError(f"{self.log} cannot be written: {exc.strerror}.") from exc
 

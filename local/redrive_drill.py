@@ -46,7 +46,7 @@ class Outcome:
     #: Of the events that were sent while the adapter was broken, and of live traffic.
     lines: tuple[audit.Line, ...]
     dead_letters: int
-    #: What the command said while the adapter was still broken, and once it was mended.
+    #: What the command said while the adapter was still broken, and once it was fixed.
     while_broken: dict[str, Any]
     when_mended: dict[str, Any]
     redrive_seconds: float
@@ -97,7 +97,7 @@ class Drill:
         )
 
     def run(self) -> Outcome:
-        """Break, send, mend, redrive, audit."""
+        """Break, send, fix, redrive, audit."""
         with broken_adapter(self._stack, self._stack.sources[SOURCE].provider):
             self._send()
             self._await_dead_letters()
@@ -169,7 +169,7 @@ def report(outcome: Outcome) -> str:
     return (
         f"\n{audit.table(lines)}\n\n"
         f"while broken: {outcome.while_broken['tried']['left']} of {outcome.dead_letters} would be left\n"
-        f"when mended:  {done['new']} folded, {done['duplicate']} known already, {done['left']} left, "
+        f"when fixed:  {done['new']} folded, {done['duplicate']} known already, {done['left']} left, "
         f"tried and done in {outcome.redrive_seconds:.0f} s\n"
         f"live events before: {outcome.before}\n"
         f"live events during: {outcome.during}\n"

@@ -21,8 +21,8 @@ from local.functionlogs import FunctionLogs
 from local.keys import local_keys, secret_value
 from local.options import Options, read_options
 from local.postgres import PostgresServer
+from local.stack_info import DeployedFunction, deployed_functions, describe, http_sources
 from local.state import StateFolder
-from local.whereabouts import DeployedFunction, deployed_functions, describe, http_sources
 
 OWNER = "mailfold_owner"
 #: Whoever uses the console of this machine.
@@ -141,7 +141,7 @@ def _greeting(stack: Stack, folder: StateFolder, token: str) -> str:
     doors = ", ".join(name for name, source in stack.sources.items() if source.signer)
     topic = f"\n  {'SES':<12}publish to {stack.topic_arn}" if stack.topic_arn else ""
     return f"""
-Mailfold is running. Ctrl-C stops it and keeps the data; make run RESET=1 starts anew.
+Mailfold is running. Ctrl-C stops it and keeps the data; make run RESET=1 starts again.
 
   {"webhooks":<12}POST {stack.base_url}/webhooks/{{source}}
   {"sources":<12}{doors}{topic}

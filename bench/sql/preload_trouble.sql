@@ -38,7 +38,7 @@ where type in ('deferred', 'bounced', 'dropped', 'complained', 'unsubscribed')
 on conflict do nothing;
 
 insert into suppressions (
-    address, scope, first_stop_at, first_stop_event_id, first_stop, last_stop_at, last_stop_event_id, last_stop, last_lift_at
+    address, scope, first_suppress_at, first_suppress_event_id, first_suppress, last_suppress_at, last_suppress_event_id, last_suppress, last_lift_at
 )
 select
     left(md5('stopped' || n), 10) || '@example.com',
@@ -50,7 +50,7 @@ from
     lateral (
         select
             timestamptz :'now' - interval '300 days' * (1 - n * 10 / cast(:rows as double precision)) as stopped_at,
-            'sendgrid:' || md5('stop' || n) as event_id,
+            'sendgrid:' || md5('suppress' || n) as event_id,
             jsonb_build_object('type', case when n % 50 = 0 then 'complained' else 'bounced' end) as evidence
     ) as drawn
 on conflict do nothing;

@@ -28,7 +28,7 @@ def check_clock(exam: Examination, *, now: Callable[[], datetime] = _now) -> Ite
     if abs(here) > MOST_SECONDS:
         yield Finding(
             what=f"the clock of this machine is {_off(here)} AWS's",
-            mend="set it by NTP; until then AWS refuses what is signed here, and so do providers' checks",
+            fix="set it by NTP; until then AWS refuses what is signed here, and so do providers' checks",
         )
     store_at = datetime.fromisoformat(exam.store["now"])
     # Both were asked for within this run, so the difference is taken over this machine's clock.
@@ -36,7 +36,7 @@ def check_clock(exam: Examination, *, now: Callable[[], datetime] = _now) -> Ite
     if abs(there) > MOST_SECONDS:
         yield Finding(
             what=f"the clock of the database is {_off(there)} AWS's",
-            mend="on RDS open a support case; elsewhere set it by NTP: prune and the totals go by it",
+            fix="on RDS open a support case; elsewhere set it by NTP: prune and the totals go by it",
         )
     yield Note(text=f"this machine {here:+.0f} s, database {there:+.0f} s")
 

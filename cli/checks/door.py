@@ -46,14 +46,14 @@ def check_door(exam: Examination) -> Iterator[Said]:
             "an unsigned request": (call(f"{base}/{source}", "POST", b"{}"), 401),
         }
     except NotChecked as exc:
-        mend = "look whether the stack is deployed, and whether this machine reaches the internet"
-        yield Finding(what=f"the door cannot be reached: {exc}", mend=mend)
+        fix = "look whether the stack is deployed, and whether this machine reaches the internet"
+        yield Finding(what=f"the door cannot be reached: {exc}", fix=fix)
         return
     for what, (status, expected) in answers.items():
         if status != expected:
             yield Finding(
                 what=f"{what} to {source} is answered {status}, not {expected}",
-                mend="read the log of receive; 200 would mean that anybody is believed: disable the API's stage at once"
+                fix="read the log of receive; 200 would mean that anybody is believed: disable the API's stage at once"
                 if status == 200
                 else "read the log of receive, which has the reason",
             )

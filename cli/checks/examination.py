@@ -26,7 +26,7 @@ class Finding:
 
     what: str
     #: What to do about it: a sentence or a command.
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,10 @@ def check_functions(exam: Examination) -> Iterator[Said]:
     for step in exam.steps:
         found = exam.functions.get(step)
         if found is None:
-            yield Finding(what=f"the function of {step} is not there", mend="make deploy")
+            yield Finding(what=f"the function of {step} is not there", fix="make deploy")
         elif "Failed" in (found.get("State"), found.get("LastUpdateStatus")):
             why = found.get("StateReason") or found.get("LastUpdateStatusReason") or "it does not say why"
-            yield Finding(what=f"the function of {step} cannot run: {why}", mend="make deploy")
+            yield Finding(what=f"the function of {step} cannot run: {why}", fix="make deploy")
     yield from _told_otherwise(exam)
     yield from _addresses(exam)
     yield from _settings(exam)
@@ -34,10 +34,10 @@ def _told_otherwise(exam: Examination) -> Iterator[Said]:
         for name, wanted in exam.wanted_environment(step).items():
             # What is no text refers to another resource; the addresses are looked at below.
             if isinstance(wanted, str) and told.get(name) != wanted:
-                yield Finding(what=f"{step} is told another {name} than the template says", mend=_put_back(exam, step))
+                yield Finding(what=f"{step} is told another {name} than the template says", fix=_put_back(exam, step))
     for step in exam.functions.keys() & {"process", "operate"}:
         if _topics(exam, step) != {exam.place.outputs.get("TopicArn", "")} - {""}:
-            yield Finding(what=f"{step} is told another topic than the stack's", mend=_put_back(exam, step))
+            yield Finding(what=f"{step} is told another topic than the stack's", fix=_put_back(exam, step))
 
 
 def _topics(exam: Examination, step: str) -> set[str]:
@@ -57,7 +57,7 @@ def _addresses(exam: Examination) -> Iterator[Said]:
     if "receive" in exam.functions:
         for name, output in (("QUEUE_URL", "QueueUrl"), ("SECRET_ID", "SecretArn")):
             if exam.environment("receive").get(name) != exam.place.output(output):
-                yield Finding(what=f"receive is told another {name} than the stack's", mend=_put_back(exam, "receive"))
+                yield Finding(what=f"receive is told another {name} than the stack's", fix=_put_back(exam, "receive"))
     urls = {
         step: urlsplit(exam.environment(step).get("DATABASE_URL", "")) for step in exam.functions if step != "receive"
     }
@@ -66,9 +66,9 @@ def _addresses(exam: Examination) -> Iterator[Said]:
     for step, url in urls.items():
         role = OWNER if step == "migrate" else f"mailfold_{step}"
         if url.username != role:
-            yield Finding(what=f"{step} logs in as {url.username}, not as {role}", mend=_put_back(exam, step))
+            yield Finding(what=f"{step} logs in as {url.username}, not as {role}", fix=_put_back(exam, step))
         if f"{url.hostname}:{url.port}{url.path}" != usual:
-            yield Finding(what=f"{step} is told another database than the others", mend=_put_back(exam, step))
+            yield Finding(what=f"{step} is told another database than the others", fix=_put_back(exam, step))
 
 
 def _settings(exam: Examination) -> Iterator[Said]:
@@ -77,14 +77,14 @@ def _settings(exam: Examination) -> Iterator[Said]:
         if "prune" in exam.functions:
             check_retention(json.loads(exam.environment("prune")["RETENTION"]))
     except (KeyError, ValueError, SettingsError) as exc:
-        yield Finding(what=f"prune cannot start: {exc}", mend=_put_back(exam, "prune"))
+        yield Finding(what=f"prune cannot start: {exc}", fix=_put_back(exam, "prune"))
     for name, options in exam.sources.items():
         try:
             provider = REGISTRY[options["provider"]]
             if provider.check:
                 provider.check(Source(name=name, provider=options["provider"], options=options))
         except (KeyError, SettingsError) as exc:
-            yield Finding(what=f"the source {name} cannot work: {exc}", mend="correct it in cdk.json, then make deploy")
+            yield Finding(what=f"the source {name} cannot work: {exc}", fix="correct it in cdk.json, then make deploy")
     yield Note(text=f"{len(exam.functions)} functions, {len(exam.sources)} sources")
 
 
@@ -99,27 +99,25 @@ def check_schedules(exam: Examination) -> Iterator[Said]:
         if found is None:
             yield Finding(
                 what=f"nothing calls {step}: its schedule is not there",
-                mend="aws scheduler create-schedule as in the template; until then bin/mailfold calls it by hand",
+                fix="aws scheduler create-schedule as in the template; until then bin/mailfold calls it manually",
             )
             continue
         if found.get("State") != "ENABLED":
             yield Finding(
                 what=f"nothing calls {step}: its schedule is disabled",
-                mend=f"enable it, its other settings as they are: aws scheduler update-schedule --name {each.name}",
+                fix=f"enable it, its other settings as they are: aws scheduler update-schedule --name {each.name}",
             )
         function = exam.functions.get(step, {})
         if function and found["Target"]["Arn"] != function["FunctionArn"]:
-            yield Finding(what=f"the schedule of {step} calls another function", mend="make deploy")
+            yield Finding(what=f"the schedule of {step} calls another function", fix="make deploy")
         yield from _told(exam, step, found["Target"].get("DeadLetterConfig", {}).get("Arn"))
 
 
-def _told(exam: Examination, step: str, letters: str | None) -> Iterator[Said]:
+def _told(exam: Examination, step: str, dead_letters: str | None) -> Iterator[Said]:
     """Look where a call that was not taken, and a run that failed, are told."""
-    if letters is None:
-        mend = f"add its DeadLetterConfig to the schedule of {step}: aws scheduler update-schedule"
-        yield Finding(
-            what=f"nobody hears when {step} cannot be called: its schedule has no dead-letter queue", mend=mend
-        )
+    if dead_letters is None:
+        fix = f"add its DeadLetterConfig to the schedule of {step}: aws scheduler update-schedule"
+        yield Finding(what=f"nobody hears when {step} cannot be called: its schedule has no dead-letter queue", fix=fix)
     if step not in exam.functions:
         return
     name = exam.functions[step]["FunctionName"]
@@ -127,6 +125,6 @@ def _told(exam: Examination, step: str, letters: str | None) -> Iterator[Said]:
     if not found.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination"):
         yield Finding(
             what=f"nobody hears when a run of {step} fails: it has no destination for failures",
-            mend=f"aws lambda put-function-event-invoke-config --function-name {name} --destination-config "
-            f"OnFailure={{Destination={letters or 'its dead-letter queue'}}}",
+            fix=f"aws lambda put-function-event-invoke-config --function-name {name} --destination-config "
+            f"OnFailure={{Destination={dead_letters or 'its dead-letter queue'}}}",
         )

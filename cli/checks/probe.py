@@ -53,7 +53,7 @@ def check_probe(exam: Examination) -> Iterator[Said]:
         if missing:
             yield Finding(
                 what=f"accepted, but no row after {WAIT_SECONDS:.0f} s: the probe of {', '.join(missing)}",
-                mend="look at the findings above, then into the log of process and the age of the queue",
+                fix="look at the findings above, then into the log of process and the age of the queue",
             )
         arrived = len(waiting) - len(missing)
         yield Note(text=f"{arrived} of {len(waiting)} probes became rows within {time.monotonic() - began:.1f} s")
@@ -78,10 +78,10 @@ def _send(exam: Examination, source: Source, waiting: dict[str, str]) -> Said | 
     if status == 200:
         return None
     del waiting[marker]
-    mend = "read the log of receive, which has the reason"
+    fix = "read the log of receive, which has the reason"
     if status == 401:
-        mend = "if the secret was changed within 5 minutes, wait; otherwise restart receive by make deploy"
-    return Finding(what=f"the signed probe of {source.name} is answered {status}", mend=mend)
+        fix = "if the secret was changed within 5 minutes, wait; otherwise restart receive by make deploy"
+    return Finding(what=f"the signed probe of {source.name} is answered {status}", fix=fix)
 
 
 def _publish(exam: Examination, source: Source, marker: str, waiting: dict[str, str]) -> None:

@@ -12,21 +12,21 @@ def check_queue(exam: Examination) -> Iterator[Said]:
     url = exam.place.output("QueueUrl")
     actual, wanted = exam.main_queue, _main(exam).wanted
     change = f"aws sqs set-queue-attributes --queue-url {url} --attributes"
-    letters = (exam.queue(exam.place.output("DeadLetterQueueUrl")) or {}).get("QueueArn")
+    dead_letters = (exam.queue(exam.place.output("DeadLetterQueueUrl")) or {}).get("QueueArn")
     policy = json.loads(actual.get("RedrivePolicy") or "{}")
     most = int(wanted["RedrivePolicy"]["maxReceiveCount"])
-    redrive = json.dumps({"RedrivePolicy": json.dumps({"deadLetterTargetArn": letters, "maxReceiveCount": most})})
+    redrive = json.dumps({"RedrivePolicy": json.dumps({"deadLetterTargetArn": dead_letters, "maxReceiveCount": most})})
     if not policy:
-        yield Finding(what="the queue has no dead-letter queue", mend=f"{change} '{redrive}'")
-    elif policy.get("deadLetterTargetArn") != letters:
-        yield Finding(what="the dead-letter queue of the queue is another one", mend=f"{change} '{redrive}'")
+        yield Finding(what="the queue has no dead-letter queue", fix=f"{change} '{redrive}'")
+    elif policy.get("deadLetterTargetArn") != dead_letters:
+        yield Finding(what="the dead-letter queue of the queue is another one", fix=f"{change} '{redrive}'")
     elif int(policy["maxReceiveCount"]) != most:
         what = f"a record leaves the queue after {policy['maxReceiveCount']} receives, not after {most}"
-        yield Finding(what=what, mend=f"{change} '{redrive}'")
+        yield Finding(what=what, fix=f"{change} '{redrive}'")
     retention = wanted["MessageRetentionPeriod"]
     if int(actual["MessageRetentionPeriod"]) < int(retention):
         what = f"the queue keeps a record for {actual['MessageRetentionPeriod']} s, not for {retention}"
-        yield Finding(what=what, mend=f"{change} MessageRetentionPeriod={retention}")
+        yield Finding(what=what, fix=f"{change} MessageRetentionPeriod={retention}")
     yield from _visibility(exam, actual, wanted, change)
 
 
@@ -39,7 +39,7 @@ def _visibility(exam: Examination, actual: dict[str, Any], wanted: Any, change: 
     if int(actual["VisibilityTimeout"]) < least:
         yield Finding(
             what=f"a record is hidden for {actual['VisibilityTimeout']} s, but its reader needs {least}",
-            mend=f"{change} VisibilityTimeout={least}",
+            fix=f"{change} VisibilityTimeout={least}",
         )
 
 
@@ -58,14 +58,14 @@ def check_dead_letter_queues(exam: Examination) -> Iterator[Said]:
         if found is None:
             yield Finding(
                 what=f"the dead-letter queue of {part} is not there",
-                mend=f"aws sqs create-queue --queue-name {each.name.rpartition('/')[2]}, with the template's settings",
+                fix=f"aws sqs create-queue --queue-name {each.name.rpartition('/')[2]}, with the template's settings",
             )
         elif count := int(found["ApproximateNumberOfMessages"]):
             look = f"aws sqs receive-message --queue-url {each.name} tells why; then aws sqs purge-queue"
             main = "repair what failed, then move them back: bin/mailfold dead-letters queue"
             yield Finding(
                 what=f"the dead-letter queue of {part} holds {count} record{'s' * (count > 1)}",
-                mend=main if part == "queue" else look,
+                fix=main if part == "queue" else look,
             )
 
 
@@ -79,21 +79,21 @@ def check_mapping(exam: Examination) -> Iterator[Said]:
     if found is None:
         yield Finding(
             what="nothing reads the queue: its mapping to process is not there",
-            mend=f"aws lambda create-event-source-mapping --function-name {process['FunctionName']} "
+            fix=f"aws lambda create-event-source-mapping --function-name {process['FunctionName']} "
             f"--event-source-arn {queue} --function-response-types ReportBatchItemFailures",
         )
         return
     change = f"aws lambda update-event-source-mapping --uuid {resource.name}"
     if found["State"] not in {"Enabled", "Enabling", "Updating", "Creating"}:
         what = f"nothing reads the queue: its mapping to process is {found['State'].lower()}"
-        yield Finding(what=what, mend=f"{change} --enabled")
+        yield Finding(what=what, fix=f"{change} --enabled")
     if "ReportBatchItemFailures" not in found.get("FunctionResponseTypes", []):
         yield Finding(
             what="one failed record brings back its whole batch: the mapping does not report batch item failures",
-            mend=f"{change} --function-response-types ReportBatchItemFailures",
+            fix=f"{change} --function-response-types ReportBatchItemFailures",
         )
     if found["EventSourceArn"] != queue or found["FunctionArn"] != process["FunctionArn"]:
         yield Finding(
             what="the mapping does not lead from the queue to process",
-            mend=f"{change} --function-name {process['FunctionName']}",
+            fix=f"{change} --function-name {process['FunctionName']}",
         )

@@ -30,7 +30,7 @@ def check_database(exam: Examination) -> Iterator[Said]:
     except CommandError as exc:
         if isinstance(exc.__cause__, ClientError) and "Denied" in exc.__cause__.response["Error"]["Code"]:
             raise NotChecked(str(exc)) from exc
-        yield Finding(what=f"the database cannot be asked: {exc}", mend="read the log of operate; is the database up?")
+        yield Finding(what=f"the database cannot be asked: {exc}", fix="read the log of operate; is the database up?")
 
 
 def check_schema(exam: Examination) -> Iterator[Said]:
@@ -38,19 +38,19 @@ def check_schema(exam: Examination) -> Iterator[Said]:
     found = exam.store["migrations"]
     migrate = f"aws lambda invoke --function-name {exam.place.output('MigrateFunctionName')} /dev/stdout"
     for name in found["missing"]:
-        yield Finding(what=f"the migration {name} is not applied", mend=migrate)
+        yield Finding(what=f"the migration {name} is not applied", fix=migrate)
     for name in found["edited"]:
         yield Finding(
             what=f"the migration {name} was changed after it was applied",
-            mend="put the file back as it was, and make the change in a new migration",
+            fix="put the file back as it was, and make the change in a new migration",
         )
     for version in found["unknown"]:
         yield Finding(
-            what=f"the database is at migration {version}, which the code does not know", mend="deploy newer code"
+            what=f"the database is at migration {version}, which the code does not know", fix="deploy newer code"
         )
     for index in exam.store["invalid_indexes"]:
         yield Finding(
-            what=f"the index {index} is not valid", mend=f"as mailfold_owner: reindex index concurrently {index}"
+            what=f"the index {index} is not valid", fix=f"as mailfold_owner: reindex index concurrently {index}"
         )
 
 
@@ -59,7 +59,7 @@ def check_roles(exam: Examination) -> Iterator[Said]:
     migrate = f"aws lambda invoke --function-name {exam.place.output('MigrateFunctionName')} /dev/stdout"
     for deviation in exam.store["roles"]:
         revoke = REVOKE.get(deviation["problem"])
-        yield Finding(what=_deviation(deviation), mend=revoke.format_map(deviation) if revoke else migrate)
+        yield Finding(what=_deviation(deviation), fix=revoke.format_map(deviation) if revoke else migrate)
     try:
         limits = json.loads(exam.wanted_environment("migrate").get("CONNECTION_LIMITS", "{}"))
     except (NotChecked, KeyError) as exc:
@@ -67,7 +67,7 @@ def check_roles(exam: Examination) -> Iterator[Said]:
         return
     for role, limit in limits.items():
         if (found := exam.store["connection_limits"].get(role)) not in (limit, None):
-            yield Finding(what=f"{role} may have {_count(found)} connections, not {limit}", mend=migrate)
+            yield Finding(what=f"{role} may have {_count(found)} connections, not {limit}", fix=migrate)
 
 
 def _count(limit: int) -> str:
@@ -100,18 +100,18 @@ def check_work(exam: Examination) -> Iterator[Said]:
     if store["connections"] > BUSY * store["most_connections"]:
         yield Finding(
             what=f"{store['connections']} of {store['most_connections']} connections are taken",
-            mend="lower max_concurrency or take a larger database_class in cdk.json, then make deploy",
+            fix="lower max_concurrency or take a larger database_class in cdk.json, then make deploy",
         )
     oldest, window = store["oldest_event_days"] or 0, store["retention_days"]
     if oldest > window + MARGIN_DAYS:
         yield Finding(
             what=f"prune does not keep up: an event is {oldest} days old, and the window is {window}",
-            mend="read prune's log, then bin/mailfold prune",
+            fix="read prune's log, then bin/mailfold prune",
         )
     if store["publish"] and (store["outbox_seconds"] or 0) > LONGEST_OUTBOX_SECONDS:
         yield Finding(
             what=f"publish does not keep up: a change has waited for {store['outbox_seconds']} s",
-            mend="read publish's log; nothing is lost meanwhile",
+            fix="read publish's log; nothing is lost meanwhile",
         )
     quiet = sorted(source for source, last_at in store["sources"].items() if last_at is None)
     yield Note(text=f"dead letters: {store['dead_letters']}; changes to announce: {store['outbox_waiting']}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from mailfold.settings import OperateSettings
 from mailfold.steps.operate import operate
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -16,7 +16,7 @@ database = Database(settings.database_url, patience_s=55)
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Carry out one order and answer it."""
-    office = Office(
+    operate_context = OperateContext(
         database=database,
         sources=settings.sources,
         topics=settings.topics,
@@ -28,6 +28,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         remaining_ms=context.get_remaining_time_in_millis,
         telemetry=telemetry,
     )
-    answer = operate(event, office)
+    answer = operate(event, operate_context)
     telemetry.flush()
     return answer

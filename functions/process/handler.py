@@ -4,7 +4,7 @@ from typing import Any
 
 from mailfold.queue import Record
 from mailfold.settings import ProcessSettings
-from mailfold.steps.process import Bench, process
+from mailfold.steps.process import ProcessContext, process
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -15,7 +15,7 @@ database = Database(settings.database_url)
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Fold one batch and name the records that must come again."""
-    bench = Bench(
+    process_context = ProcessContext(
         database=database,
         sources=settings.sources,
         topics=settings.topics,
@@ -23,6 +23,6 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         remaining_ms=context.get_remaining_time_in_millis,
         telemetry=telemetry,
     )
-    outcome = process([Record.from_sqs(record) for record in event["Records"]], bench)
+    outcome = process([Record.from_sqs(record) for record in event["Records"]], process_context)
     telemetry.flush()
     return {"batchItemFailures": [{"itemIdentifier": record_id} for record_id in outcome.failed]}

@@ -7,7 +7,7 @@ from botocore.config import Config
 
 from mailfold.bus import Bus
 from mailfold.settings import PublishSettings
-from mailfold.steps.publish import Press, publish
+from mailfold.steps.publish import PublishContext, publish
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -21,7 +21,9 @@ bus = Bus(client=boto3.client("events", config=patience), name=settings.bus_name
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Publish what was committed and say how much that was."""
-    press = Press(database=database, bus=bus, remaining_ms=context.get_remaining_time_in_millis, telemetry=telemetry)
-    published = publish(press)
+    publish_context = PublishContext(
+        database=database, bus=bus, remaining_ms=context.get_remaining_time_in_millis, telemetry=telemetry
+    )
+    published = publish(publish_context)
     telemetry.flush()
     return dict(published)

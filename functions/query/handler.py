@@ -4,17 +4,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mailfold.settings import QuerySettings
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.steps.query import query
-from mailfold.steps.query.keeper import Keeper
-from mailfold.steps.query.question import Question
+from mailfold.steps.query.context import QueryContext
+from mailfold.steps.query.request import HttpRequest
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
 settings = QuerySettings.from_environment()
 telemetry = Telemetry("query")
 database = Database(settings.database_url)
-office = Office(
+operate_context = OperateContext(
     database=database,
     sources=settings.sources,
     topics=settings.topics,
@@ -26,11 +26,13 @@ office = Office(
     remaining_ms=lambda: 0,
     telemetry=telemetry,
 )
-keeper = Keeper(office=office)
+query_context = QueryContext(operate=operate_context)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer one question in API Gateway's payload format 2.0."""
-    answer = query(Question.from_api_gateway(event), keeper, remaining_ms=context.get_remaining_time_in_millis)
+    response = query(
+        HttpRequest.from_api_gateway(event), query_context, remaining_ms=context.get_remaining_time_in_millis
+    )
     telemetry.flush()
-    return answer.for_api_gateway()
+    return response.for_api_gateway()

@@ -11,12 +11,12 @@ from mailfold.queue import Queue
 from mailfold.request import Request
 from mailfold.secrets import Secrets
 from mailfold.settings import ReceiveSettings
-from mailfold.steps.receive import Door, receive
+from mailfold.steps.receive import ReceiveContext, receive
 from mailfold.telemetry import Telemetry
 
 settings = ReceiveSettings.from_environment()
 telemetry = Telemetry("receive")
-door = Door(
+receive_context = ReceiveContext(
     sources=settings.sources,
     secrets=Secrets(aws.client("secretsmanager", settings.aws), settings.secret_id, forms=forms_of(settings.sources)),
     queue=Queue(client=aws.client("sqs", settings.aws), url=settings.queue_url),
@@ -29,10 +29,10 @@ door = Door(
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer one request in API Gateway's payload format 2.0."""
-    answer = receive(Request.from_api_gateway(event), door)
+    response = receive(Request.from_api_gateway(event), receive_context)
     telemetry.flush()
     return {
-        "statusCode": answer.status,
+        "statusCode": response.status,
         "headers": {"content-type": "application/json"},
-        "body": json.dumps(answer.body),
+        "body": json.dumps(response.body),
     }

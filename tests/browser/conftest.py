@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from local.browser import FLAGS, ensure_browser
 from local.postgres import PostgresServer
-from tests.browser.office import Office
+from tests.browser.office import OperateContext
 from tests.browser.scenes import fill
 from tests.browser.watching import Watched
 from tests.support.databases import Databases
@@ -37,20 +37,24 @@ def patches() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="session")
-def filled(postgres_server: PostgresServer, databases: Databases, patches: pytest.MonkeyPatch) -> Iterator[Office]:
+def filled(
+    postgres_server: PostgresServer, databases: Databases, patches: pytest.MonkeyPatch
+) -> Iterator[OperateContext]:
     """A day of mail; nobody changes it."""
     with databases.migrated() as name:
-        office = Office(postgres_server, name, patches)
+        office = OperateContext(postgres_server, name, patches)
         fill(office)
         yield office
         office.close()
 
 
 @pytest.fixture
-def office(postgres_server: PostgresServer, databases: Databases, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+def office(
+    postgres_server: PostgresServer, databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[OperateContext]:
     """An empty database of one test's own."""
     with databases.migrated() as name:
-        office = Office(postgres_server, name, monkeypatch)
+        office = OperateContext(postgres_server, name, monkeypatch)
         yield office
         office.close()
 

@@ -29,7 +29,7 @@ SOURCES = {
 }
 
 
-class Office:
+class OperateContext:
     """What a browser test works with."""
 
     def __init__(self, server: PostgresServer, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ class Office:
         self._process = self._load("process", monkeypatch, common)
         self._query = self._load("query", monkeypatch, common)
         self._sweep = self._load("sweep", monkeypatch, common)
-        self._query.keeper.asked.burst = self._query.keeper.failed.burst = 1_000_000
+        self._query.query_context.request_rate.burst = self._query.query_context.wrong_token_rate.burst = 1_000_000
         self.reader = Reader(module=self._query, owner=self.owner)
         self.reader.token = self.reader.make_token("ann", "raw", "operate")
         self._serving = served(self._query.handler, prefix=PREFIX)

@@ -6,7 +6,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from tests.browser.office import Office
+from tests.browser.office import OperateContext
 
 NAMES = ("ann", "bob", "carla", "dmitri", "eve", "farid", "grace", "hiro", "ines", "jonas", "kim", "lucia", "mats")
 HOSTS = ("example.com", "mail.example.org", "students.example.edu", "shop.example.net")
@@ -25,8 +25,8 @@ FATES = {"delivered": 480, "open": 270, "click": 140, "deferred": 30, "hard": 34
 NUMBERS = count(1)
 
 
-def fill(office: Office, *, messages: int = 900, hours: int = 24) -> None:
-    """Receive the mail of the last hours, more by day than by night, and some letters that cannot be folded."""
+def fill(office: OperateContext, *, messages: int = 900, hours: int = 24) -> None:
+    """Receive the mail of the last hours, more by day than by night, and some dead letters that cannot be folded."""
     rng = Random(7)
     now = datetime.now(UTC)
     for hour in range(hours, 0, -1):
@@ -40,7 +40,7 @@ def fill(office: Office, *, messages: int = 900, hours: int = 24) -> None:
             office.receive(source, events, at=min(at + timedelta(minutes=2), now))
     office.receive("postmark", [postmark(rng, now)], at=now - timedelta(minutes=3))
     _stops(office, now)
-    _letters(office, now)
+    _dead_letters(office, now)
 
 
 def story(rng: Random, at: datetime) -> Iterator[dict[str, Any]]:
@@ -88,7 +88,7 @@ def postmark(rng: Random, at: datetime) -> dict[str, Any]:
     }
 
 
-def _stops(office: Office, now: datetime) -> None:
+def _stops(office: OperateContext, now: datetime) -> None:
     def event(number: int, name: str, **more: Any) -> dict[str, Any]:
         at = int((now - timedelta(minutes=20 - number)).timestamp())
         return {"email": "kim@example.com", "sg_event_id": f"st{number}", "timestamp": at, "event": name, **more}
@@ -116,7 +116,7 @@ def _stops(office: Office, now: datetime) -> None:
     office.reader.ask("PUT", "/v1/suppressions/legal@example.net", body={"reason": "asked by letter, case 4711"})
 
 
-def _letters(office: Office, now: datetime) -> None:
+def _dead_letters(office: OperateContext, now: datetime) -> None:
     bad = [
         {"event": "bounce", "email": f"x{n}@example.com", "timestamp": "yesterday", "sg_event_id": f"bad{n}"}
         for n in range(7)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.office import Office
+from tests.browser.office import OperateContext
 from tests.browser.watching import Watched
 
 PAYLOADS = (
@@ -28,8 +28,8 @@ PAYLOADS = (
 )
 
 
-def poison(office: Office) -> None:
-    """Put every payload into every field that a provider, a letter or a person fills."""
+def poison(office: OperateContext) -> None:
+    """Put every payload into every field that a provider, a dead letter or a person fills."""
     now = datetime.now(UTC)
     for number, payload in enumerate(PAYLOADS):
         event = {
@@ -46,12 +46,12 @@ def poison(office: Office) -> None:
         }
         hard = {**event, "id": f"h{number}{payload}", "data": {**event["data"], "bounce_type": "hard"}}
         kind = {**event, "id": f"k{number}{payload}", "type": payload}
-        letter = {"type": payload, payload: payload}
-        office.receive("main", [event, hard, kind, letter], at=now)
+        dead_letter = {"type": payload, payload: payload}
+        office.receive("main", [event, hard, kind, dead_letter], at=now)
     _poison_by_hand(office)
 
 
-def _poison_by_hand(office: Office) -> None:
+def _poison_by_hand(office: OperateContext) -> None:
     """Fill what only settings, headers and people fill."""
     for number, payload in enumerate(PAYLOADS):
         words = payload.replace("'", "''")
@@ -62,7 +62,7 @@ def _poison_by_hand(office: Office) -> None:
         )
         office.owner.execute(
             "insert into suppressions (address, scope, manual_effect, manual_at, manual_by, manual_reason) "
-            f"values ('hand{number}@example.com', 'scope{words}', 'stop', now(), 'by{words}', 'because{words}')"
+            f"values ('hand{number}@example.com', 'scope{words}', 'suppress', now(), 'by{words}', 'because{words}')"
         )
         office.owner.execute(
             f"update email_events set source = 's{words}' where message_id = 'm{number}{words}' and type = 'other'"
@@ -77,7 +77,7 @@ def address(number: int) -> str:
     return f'"{PAYLOADS[number]}"{number}@example.com'
 
 
-def test_nothing_that_a_stranger_wrote_is_run(office: Office, page: Page, watched: Watched) -> None:
+def test_nothing_that_a_stranger_wrote_is_run(office: OperateContext, page: Page, watched: Watched) -> None:
     poison(office)
     page.goto(office.console())
     page.wait_for_selector(".tile")
@@ -86,7 +86,8 @@ def test_nothing_that_a_stranger_wrote_is_run(office: Office, page: Page, watche
     everything = [f"scope{it}" for it in PAYLOADS] + [f"by{it}: because{it}" for it in PAYLOADS]
     assert missing(page, "#/suppressions", "table.suppressions tbody tr", everything) == []
     assert (
-        missing(page, "#/dead-letters", "table.letters tbody tr", [f"r{n}{it}" for n, it in enumerate(PAYLOADS)]) == []
+        missing(page, "#/dead-letters", "table.dead-letters tbody tr", [f"r{n}{it}" for n, it in enumerate(PAYLOADS)])
+        == []
     )
     assert missing(page, "#/sources", "table.sources tbody tr", [f"s{it}" for it in PAYLOADS]) == []
     for number, payload in enumerate(PAYLOADS):
@@ -97,7 +98,7 @@ def test_nothing_that_a_stranger_wrote_is_run(office: Office, page: Page, watche
     assert page.evaluate("window.__ran") is None
 
 
-def test_what_lies_deeper_is_not_run_either(office: Office, page: Page, watched: Watched) -> None:
+def test_what_lies_deeper_is_not_run_either(office: OperateContext, page: Page, watched: Watched) -> None:
     poison(office)
     page.goto(office.console())
     page.wait_for_selector(".tile")
@@ -107,7 +108,7 @@ def test_what_lies_deeper_is_not_run_either(office: Office, page: Page, watched:
         open_folds(page)
         assert missing_now(page, [address(number).lower()]) == []
     for group in office.reader.get("/v1/dead-letters")["groups"]:
-        look(page, f"#/dead-letters/{group['group_id']}", "table.letter-rows tbody tr")
+        look(page, f"#/dead-letters/{group['group_id']}", "table.dead-letter-rows tbody tr")
         open_folds(page)
         assert missing_now(page, [group["reason"]]) == []
     for payload in PAYLOADS:

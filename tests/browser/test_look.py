@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.conftest import ARTEFACTS
-from tests.browser.office import Office
+from tests.browser.office import OperateContext
 from tests.browser.watching import Watched
 
 #: page -> its address, and what is there once it is drawn
@@ -18,7 +18,7 @@ PAGES = {
     "message": ("#/message/order-20261", ".timeline .event"),
     "suppressions": ("#/suppressions", "table.suppressions tbody tr"),
     "address": ("#/address/ines%40example.com", "table.events tbody tr"),
-    "dead-letters": ("#/dead-letters", "table.letters tbody tr"),
+    "dead-letters": ("#/dead-letters", "table.dead-letters tbody tr"),
     "sources": ("#/sources", "table.sources tbody tr"),
 }
 #: Every page in both schemes and on both screens, without looking at everything four times.
@@ -29,7 +29,7 @@ SCREENS = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 390, "h
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", SCREENS)
 def test_every_page_is_fit_to_be_looked_at(
-    filled: Office, new_context: Callable[..., BrowserContext], screen: str, scheme: str
+    filled: OperateContext, new_context: Callable[..., BrowserContext], screen: str, scheme: str
 ) -> None:
     page = new_context(viewport=SCREENS[screen], color_scheme=scheme).new_page()
     watched = Watched(page)

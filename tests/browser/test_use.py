@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.office import Office
+from tests.browser.office import OperateContext
 from tests.browser.watching import Watched
 from tests.support.captured import event
 from tests.support.records import raw
@@ -24,7 +24,7 @@ def bounced(number: int, reason: str = "550 5.1.1 no such user") -> dict[str, An
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press the tab key until something of this name has the focus."""
+    """PublishContext the tab key until something of this name has the focus."""
     for _ in range(80):
         page.keyboard.press("Tab")
         focused = page.evaluate("(document.activeElement.ariaLabel || document.activeElement.textContent || '').trim()")
@@ -33,7 +33,7 @@ def tab_to(page: Page, name: str) -> None:
     pytest.fail(f"the keyboard never reaches {name}")
 
 
-def test_all_of_it_works_without_a_mouse(office: Office, page: Page, watched: Watched) -> None:
+def test_all_of_it_works_without_a_mouse(office: OperateContext, page: Page, watched: Watched) -> None:
     office.receive("main", [*(delivered(number) for number in range(8)), bounced(8)])
     page.goto(f"{office.url}/console")
     expect(page.get_by_label("Token")).to_be_focused()
@@ -64,7 +64,9 @@ def test_all_of_it_works_without_a_mouse(office: Office, page: Page, watched: Wa
     assert rows == [["lift", "token:ann", "they wrote to us"]]
 
 
-def test_the_slash_leads_to_the_search_and_escape_out_of_a_dialog(office: Office, page: Page, watched: Watched) -> None:
+def test_the_slash_leads_to_the_search_and_escape_out_of_a_dialog(
+    office: OperateContext, page: Page, watched: Watched
+) -> None:
     office.receive("main", [delivered(1), bounced(2)])
     page.goto(office.console())
     page.get_by_role("link", name="Activity", exact=True).click()
@@ -83,7 +85,7 @@ def test_the_slash_leads_to_the_search_and_escape_out_of_a_dialog(office: Office
 
 
 def test_the_token_leaves_the_address_at_once_and_goes_into_no_other(
-    office: Office, page: Page, watched: Watched
+    office: OperateContext, page: Page, watched: Watched
 ) -> None:
     page.goto(office.console())
     page.wait_for_selector(".tile")
@@ -96,7 +98,7 @@ def test_the_token_leaves_the_address_at_once_and_goes_into_no_other(
     assert page.evaluate("sessionStorage.length") == 0
 
 
-def test_an_unknown_token_leads_back_to_the_sign_in(office: Office, page: Page) -> None:
+def test_an_unknown_token_leads_back_to_the_sign_in(office: OperateContext, page: Page) -> None:
     page.goto(office.console("mf_" + "x" * 43))
     expect(page.get_by_label("Token")).to_be_visible()
     page.get_by_label("Token").fill("mf_" + "y" * 43)
@@ -105,7 +107,7 @@ def test_an_unknown_token_leads_back_to_the_sign_in(office: Office, page: Page) 
     expect(page.locator(".dialog-problem")).to_contain_text("not known")
 
 
-def test_a_token_that_may_look_at_nothing_is_told_which_scope_is_missing(office: Office, page: Page) -> None:
+def test_a_token_that_may_look_at_nothing_is_told_which_scope_is_missing(office: OperateContext, page: Page) -> None:
     page.goto(f"{office.url}/console")
     page.get_by_label("Token").fill(office.reader.make_token("checkout", "check"))
     page.keyboard.press("Enter")
@@ -115,7 +117,7 @@ def test_a_token_that_may_look_at_nothing_is_told_which_scope_is_missing(office:
     assert page.evaluate("sessionStorage.length") == 0
 
 
-def test_raw_payloads_are_shown_to_who_may_see_them(office: Office, page: Page, watched: Watched) -> None:
+def test_raw_payloads_are_shown_to_who_may_see_them(office: OperateContext, page: Page, watched: Watched) -> None:
     office.receive("main", [{**delivered(1), "note": "the payload"}])
     page.goto(office.console() + "&page")
     page.goto(f"{office.url}/console#message/m1")
@@ -124,7 +126,7 @@ def test_raw_payloads_are_shown_to_who_may_see_them(office: Office, page: Page, 
     expect(page.get_by_label("Raw")).to_contain_text("the payload")
 
 
-def test_who_may_not_see_raw_payloads_is_told_so(office: Office, page: Page) -> None:
+def test_who_may_not_see_raw_payloads_is_told_so(office: OperateContext, page: Page) -> None:
     office.receive("main", [{**delivered(1), "note": "the payload"}, {"type": "nonsense"}])
     page.goto(office.console(office.reader.make_token("bob", "read")))
     page.wait_for_selector(".tile")
@@ -132,14 +134,14 @@ def test_who_may_not_see_raw_payloads_is_told_so(office: Office, page: Page) -> 
     page.get_by_text("Raw", exact=True).click()
     expect(page.locator("details.fold")).to_contain_text("lacks the scope raw")
     page.get_by_role("link", name="Dead letters", exact=True).click()
-    page.locator("table.letters tbody tr a").first.click()
+    page.locator("table.dead-letters tbody tr a").first.click()
     page.get_by_text("Raw", exact=True).last.click()
 
     expect(page.locator("details.fold")).to_contain_text("lacks the scope raw")
     assert "the payload" not in page.content()
 
 
-def test_a_lifted_address_leaves_the_list(office: Office, page: Page, watched: Watched) -> None:
+def test_a_lifted_address_leaves_the_list(office: OperateContext, page: Page, watched: Watched) -> None:
     office.receive("main", [bounced(1), bounced(2)])
     page.goto(office.console())
     page.get_by_role("link", name="Suppressions", exact=True).click()
@@ -151,7 +153,7 @@ def test_a_lifted_address_leaves_the_list(office: Office, page: Page, watched: W
     expect(page.locator("table.suppressions tbody tr")).to_contain_text(["user1@example.com"])
 
 
-def test_whoever_may_only_read_is_told_so(office: Office, page: Page) -> None:
+def test_whoever_may_only_read_is_told_so(office: OperateContext, page: Page) -> None:
     office.receive("main", [bounced(1)])
     page.goto(office.console(office.reader.make_token("bob", "read")))
     page.get_by_role("link", name="Suppressions", exact=True).click()
@@ -162,7 +164,7 @@ def test_whoever_may_only_read_is_told_so(office: Office, page: Page) -> None:
     assert office.owner.execute("select manual_effect from suppressions") == [[None]]
 
 
-def test_an_address_is_stopped_by_hand(office: Office, page: Page, watched: Watched) -> None:
+def test_an_address_is_stopped_by_hand(office: OperateContext, page: Page, watched: Watched) -> None:
     page.goto(office.console())
     page.get_by_role("link", name="Suppressions", exact=True).click()
     page.get_by_role("button", name="Stop an address").click()
@@ -175,7 +177,7 @@ def test_an_address_is_stopped_by_hand(office: Office, page: Page, watched: Watc
 
 
 def test_new_events_come_by_themselves_but_move_nothing_that_is_read(
-    office: Office, page: Page, watched: Watched
+    office: OperateContext, page: Page, watched: Watched
 ) -> None:
     office.receive("main", [delivered(1)])
     page.clock.install()
@@ -198,7 +200,7 @@ def test_new_events_come_by_themselves_but_move_nothing_that_is_read(
 
 
 def test_pages_go_back_and_forth_and_the_way_back_leads_to_the_same_one(
-    office: Office, page: Page, watched: Watched
+    office: OperateContext, page: Page, watched: Watched
 ) -> None:
     office.receive("main", [delivered(number) for number in range(70)])
     page.goto(office.console())
@@ -216,7 +218,9 @@ def test_pages_go_back_and_forth_and_the_way_back_leads_to_the_same_one(
     expect(page.locator("table.activity tbody tr")).to_have_count(50)
 
 
-def test_the_file_holds_all_that_the_filter_finds_and_no_formula(office: Office, page: Page, watched: Watched) -> None:
+def test_the_file_holds_all_that_the_filter_finds_and_no_formula(
+    office: OperateContext, page: Page, watched: Watched
+) -> None:
     office.receive("main", [delivered(number) for number in range(10)])
     office.receive("main", [bounced(number, "=cmd|'/C calc'!A0") for number in range(10, 240)])
     page.goto(office.console())
@@ -231,7 +235,7 @@ def test_the_file_holds_all_that_the_filter_finds_and_no_formula(office: Office,
     assert {row["reason"] for row in rows} == {"'=cmd|'/C calc'!A0"}
 
 
-def test_a_failure_is_told_and_mended_by_itself(office: Office, page: Page) -> None:
+def test_a_failure_is_told_and_mended_by_itself(office: OperateContext, page: Page) -> None:
     page.clock.install()
     page.goto(office.console())
     page.wait_for_selector(".tile")
@@ -247,7 +251,9 @@ def test_a_failure_is_told_and_mended_by_itself(office: Office, page: Page) -> N
     expect(page.locator("#problem")).to_be_empty()
 
 
-def test_whoever_is_at_a_place_with_the_keyboard_stays_there(office: Office, page: Page, watched: Watched) -> None:
+def test_whoever_is_at_a_place_with_the_keyboard_stays_there(
+    office: OperateContext, page: Page, watched: Watched
+) -> None:
     office.receive("main", [delivered(1)])
     page.clock.install()
     page.goto(office.console())
@@ -261,7 +267,7 @@ def test_whoever_is_at_a_place_with_the_keyboard_stays_there(office: Office, pag
     expect(page.locator("a.tile", has_text="Complaints")).to_be_focused()
 
 
-def test_a_page_that_is_paused_asks_for_nothing(office: Office, page: Page, watched: Watched) -> None:
+def test_a_page_that_is_paused_asks_for_nothing(office: OperateContext, page: Page, watched: Watched) -> None:
     page.clock.install()
     page.goto(office.console())
     page.wait_for_selector(".tile")
@@ -276,7 +282,7 @@ def test_a_page_that_is_paused_asks_for_nothing(office: Office, page: Page, watc
     assert len(watched.requests) > before
 
 
-def test_the_chosen_colours_outlive_the_page(office: Office, page: Page, watched: Watched) -> None:
+def test_the_chosen_colours_outlive_the_page(office: OperateContext, page: Page, watched: Watched) -> None:
     page.goto(office.console())
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_label("Colours").select_option("dark")
@@ -285,7 +291,7 @@ def test_the_chosen_colours_outlive_the_page(office: Office, page: Page, watched
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
 
-def test_empty_pages_say_what_would_fill_them(office: Office, page: Page, watched: Watched) -> None:
+def test_empty_pages_say_what_would_fill_them(office: OperateContext, page: Page, watched: Watched) -> None:
     page.goto(office.console())
     page.get_by_role("link", name="Activity", exact=True).click()
     expect(page.locator(".empty")).to_contain_text(f"{office.url}/webhooks/SOURCE")
@@ -296,9 +302,9 @@ def test_empty_pages_say_what_would_fill_them(office: Office, page: Page, watche
     expect(page.locator(".empty")).to_contain_text("No dead letters")
 
 
-def test_dead_letters_are_tried_confirmed_and_redriven(office: Office, page: Page, watched: Watched) -> None:
+def test_dead_letters_are_tried_confirmed_and_redriven(office: OperateContext, page: Page, watched: Watched) -> None:
     office.receive("main", [{"type": "delivery", "data": {"message_id": f"m{number}"}} for number in range(6)])
-    # As if what sent the first four had been mended.
+    # As if what sent the first four had been fixed.
     mended = """'{"id": "' || dead_letter_id || '", "timestamp": "2026-01-01T00:00:00Z"}'"""
     office.owner.execute(f"update dead_letters set raw = (raw::jsonb || ({mended})::jsonb)::text where raw ~ 'm[0-3]'")
     count = "select (select count(*) from email_events), (select count(*) from dead_letters)"
@@ -310,7 +316,7 @@ def test_dead_letters_are_tried_confirmed_and_redriven(office: Office, page: Pag
     expect(page.locator(".result")).to_contain_text("main, unparseable:")
     assert office.owner.execute(count) == [[0, 6]]
 
-    page.get_by_role("button", name="Redrive 6 letters").click()
+    page.get_by_role("button", name="Redrive 6 dead letters").click()
     expect(page.get_by_role("dialog")).to_contain_text("4 of them fold, and 2 stay")
     page.get_by_role("dialog").get_by_role("button", name="Redrive").click()
 
@@ -319,7 +325,7 @@ def test_dead_letters_are_tried_confirmed_and_redriven(office: Office, page: Pag
 
 
 def test_an_unproven_dead_letter_is_folded_only_by_itself_and_after_a_warning(
-    office: Office, page: Page, watched: Watched
+    office: OperateContext, page: Page, watched: Watched
 ) -> None:
     for name in ("genuine", "ceo", "cfo"):
         office.receive("mailgun", [event(name, "complained")], key="token:captured")
@@ -327,17 +333,17 @@ def test_an_unproven_dead_letter_is_folded_only_by_itself_and_after_a_warning(
     people = "select recipient from email_events order by 1"
     page.goto(office.console())
     page.get_by_role("link", name="Dead letters", exact=True).click()
-    expect(page.locator("table.letters tbody tr", has_text="claim_conflict")).to_contain_text("2 unproven")
+    expect(page.locator("table.dead-letters tbody tr", has_text="claim_conflict")).to_contain_text("2 unproven")
     page.get_by_role("button", name="Dry run of all groups").click()
     expect(page.locator(".result")).to_contain_text("2 left out: some failed an authenticity check")
-    page.get_by_role("button", name="Redrive 1 letter").click()
+    page.get_by_role("button", name="Redrive 1 dead letter").click()
     expect(page.get_by_role("dialog")).to_contain_text("2 more are left out; the dry run says why")
     page.get_by_role("dialog").get_by_role("button", name="Redrive").click()
     expect(page.get_by_role("heading", name="Redriven")).to_be_visible()
     assert office.owner.execute(people) == [["genuine@example.com"]]
 
     page.locator(".row-link", has_text="not proven").click()
-    expect(page.locator("table.letter-rows .pill", has_text="unproven")).to_have_count(2)
+    expect(page.locator("table.dead-letter-rows .pill", has_text="unproven")).to_have_count(2)
     page.get_by_role("button", name="Fold the unproven dead letter").first.click()
     expect(page.get_by_role("dialog")).to_contain_text("Anyone who saw that signature could have sent it")
     page.keyboard.press("Escape")
@@ -346,12 +352,12 @@ def test_an_unproven_dead_letter_is_folded_only_by_itself_and_after_a_warning(
     page.get_by_role("button", name="Fold the unproven dead letter").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Fold it unproven").click()
 
-    expect(page.locator("table.letter-rows tbody tr")).to_have_count(1)
+    expect(page.locator("table.dead-letter-rows tbody tr")).to_have_count(1)
     assert len(office.owner.execute(people)) == 2
     assert office.owner.execute("select details ->> 'unproven' from audit_log order by at desc limit 1") == [["1"]]
 
 
-def test_times_csv_and_diagnoses_are_right(office: Office, page: Page) -> None:
+def test_times_csv_and_diagnoses_are_right(office: OperateContext, page: Page) -> None:
     page.goto(office.console())
     page.wait_for_selector(".tile")
     base = re.sub(r"/console.*", "/console/", page.url)

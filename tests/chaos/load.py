@@ -176,7 +176,7 @@ def audit(load: Load, owner: Database, queue: Queue) -> dict[str, Any]:
     wanted = expected([Fact(SOURCE, lambda _, raw=raw: raw) for raw in load.raws], "")
     sweep(owner, Telemetry("sweep"), soft_limit=SOFT_LIMIT, publish=False)
     found = actual(owner, "")
-    counted = owner.execute("select cast(sum(cast(result ->> 'new' as bigint)) as bigint) from webhook_inbox")[0][0]
+    counted = owner.execute("select cast(sum(cast(result ->> 'new' as bigint)) as bigint) from claims")[0][0]
     return {
         "sent": len(load.raws),
         "stored": len(found["events"]),

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from mailfold.errors import TransientStoreError
-from mailfold.steps.process import Bench, process
+from mailfold.steps.process import ProcessContext, process
 from mailfold.store.connection import Rows
 from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
@@ -52,7 +52,7 @@ def write(url: str, fates: Path, writer: int, seed: int) -> None:
     silence()
     rng = Random(seed * 100 + writer)
     database = SlowToCommit(url, rng)
-    bench = Bench(
+    context = ProcessContext(
         database=database,
         sources=SOURCES,
         topics={},
@@ -74,7 +74,7 @@ def write(url: str, fates: Path, writer: int, seed: int) -> None:
             if rolled_back := rng.randrange(ROLLED_BACK_EACH) == 0:
                 # claim, fold or complete: before it, or when it is done and nothing but the commit is missing.
                 database.fail_at(rng.choice([2, 3, 4]), TransientStoreError("gone"), done=rng.random() < 0.7)
-            failed = process([record(batch(writer, number, rng))], bench).failed
+            failed = process([record(batch(writer, number, rng))], context).failed
             assert bool(failed) is rolled_back
             file.write(f"{'rolled back' if rolled_back else 'committed'} w{writer}-{number}\n")
 

@@ -104,7 +104,7 @@ def secret(running: LocalRun, stack: Stack) -> Iterator[Callable[..., int]]:
 
 
 def renew_receive(place: Place, stack: Stack) -> None:
-    """Have receive start anew: it keeps a secret for minutes."""
+    """Have receive start again: it keeps a secret for minutes."""
     functions, name = place.aws("lambda"), stack.functions["receive"]
     variables = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
     functions.update_function_configuration(

@@ -1,4 +1,4 @@
-"""doctor on the running stack: clean as deployed, and each planted misconfiguration is found and can be mended."""
+"""doctor on the running stack: clean as deployed, and each planted misconfiguration is found and can be fixed."""
 
 import argparse
 import json
@@ -13,8 +13,8 @@ from cli.doctor import CHECKS, examine
 from cli.local_stack import Stack
 from cli.place import Place, local_place
 from local.options import ROOT
-from tests.e2e.planting import Patient, Plant
-from tests.e2e.plants import PLANTS
+from tests.e2e.inject import InjectedStack, Misconfiguration
+from tests.e2e.misconfigurations import MISCONFIGURATIONS
 from tests.e2e.support import LocalRun
 
 #: What differs from stack to stack: addresses, ARNs and generated names.
@@ -30,8 +30,8 @@ def place(running: LocalRun, stack: Stack) -> Place:
 
 
 @pytest.fixture
-def patient(place: Place, database: pg8000.native.Connection) -> Patient:
-    return Patient(place=place, database=database)
+def injected(place: Place, database: pg8000.native.Connection) -> InjectedStack:
+    return InjectedStack(place=place, database=database)
 
 
 def doctor(place: Place, capsys: pytest.CaptureFixture[str], **options: Any) -> tuple[int, dict[str, Any]]:
@@ -41,36 +41,40 @@ def doctor(place: Place, capsys: pytest.CaptureFixture[str], **options: Any) -> 
 
 
 def test_a_stack_as_deployed_is_clean_and_every_source_is_probed(
-    patient: Patient, stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    injected: InjectedStack, stack: Stack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "WAIT_SECONDS", 120)
 
-    code, told = doctor(patient.place, capsys, no_probe=False)
+    code, told = doctor(injected.place, capsys, no_probe=False)
 
     assert (code, told["clean"], told["not_checked"]) == (0, True, 0), told
     assert [each["check"] for each in told["checks"]] == [check.name for check in CHECKS]
     count = len(stack.sources)
     assert told["checks"][-1]["notes"][0].startswith(f"{count} of {count} probes became rows")
     probes = "select count(*) from {} where recipient = 'doctor@mailfold.invalid'"
-    assert patient.database.run(probes.format("email_events")) == [[0]]
-    assert patient.database.run(probes.format("message_status")) == [[0]]
-    assert patient.database.run("select count(*) from suppressions where address like '%mailfold.invalid'") == [[0]]
+    assert injected.database.run(probes.format("email_events")) == [[0]]
+    assert injected.database.run(probes.format("message_status")) == [[0]]
+    assert injected.database.run("select count(*) from suppressions where address like '%mailfold.invalid'") == [[0]]
 
 
-@pytest.mark.parametrize("plant", PLANTS, ids=[plant.name for plant in PLANTS])
+@pytest.mark.parametrize(
+    "misconfiguration", MISCONFIGURATIONS, ids=[misconfiguration.name for misconfiguration in MISCONFIGURATIONS]
+)
 def test_a_planted_misconfiguration_is_the_one_finding(
-    patient: Patient, capsys: pytest.CaptureFixture[str], plant: Plant
+    injected: InjectedStack, capsys: pytest.CaptureFixture[str], misconfiguration: Misconfiguration
 ) -> None:
-    with plant.planted(patient):
-        code, told = doctor(patient.place, capsys)
+    with misconfiguration.planted(injected):
+        code, told = doctor(injected.place, capsys)
 
     findings = [finding for each in told["checks"] for finding in each["findings"]]
-    assert [(each["what"], NAMES.sub("…", each["mend"])) for each in findings] == [(plant.says, plant.mend)]
+    assert [(each["what"], NAMES.sub("…", each["fix"])) for each in findings] == [
+        (misconfiguration.says, misconfiguration.fix)
+    ]
     assert code == 1
 
 
-def test_nothing_planted_is_left(patient: Patient, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = doctor(patient.place, capsys)
+def test_nothing_planted_is_left(injected: InjectedStack, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = doctor(injected.place, capsys)
 
     assert code == 0, told
 
@@ -81,4 +85,6 @@ def test_the_documentation_lists_exactly_what_is_planted() -> None:
 
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| `([^|]+)` \|$", part, re.MULTILINE)
 
-    assert rows == [(plant.name, plant.says, plant.mend) for plant in PLANTS]
+    assert rows == [
+        (misconfiguration.name, misconfiguration.says, misconfiguration.fix) for misconfiguration in MISCONFIGURATIONS
+    ]

@@ -40,7 +40,7 @@ def of_type(template: dict[str, Any], pattern: str) -> dict[str, Any]:
 
 
 def explained(template: dict[str, Any]) -> set[tuple[str, ...]]:
-    """Apply the rows one by one, by hand, and note which places each one names."""
+    """Apply the rows one by one, manually, and note which places each one names."""
     named: set[tuple[str, ...]] = set()
     current = json.loads(json.dumps(template))
     for edit in EDITS:

@@ -12,7 +12,7 @@ from cli.local_aws import client
 from cli.local_stack import Stack
 from local.chaos import workers
 from local.database import connect
-from local.whereabouts import deployed_functions
+from local.stack_info import deployed_functions
 from tests.e2e.support import LocalRun, await_that
 
 

@@ -183,4 +183,4 @@ def test_sweep_runs_with_its_own_rights(stack: Stack) -> None:
     answer = client("lambda", stack.aws_endpoint).invoke(FunctionName=stack.functions["sweep"], Payload=b"{}")
 
     assert "FunctionError" not in answer
-    assert json.loads(answer["Payload"].read()).keys() == {"stopped", "released"}
+    assert json.loads(answer["Payload"].read()).keys() == {"suppressed", "lifted"}

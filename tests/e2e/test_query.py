@@ -76,6 +76,6 @@ def test_an_address_is_stopped_and_lifted_by_hand(stack: Stack, token: str) -> N
     checked = ask(stack, "/v1/suppressions/check", token, method="POST", body={"addresses": ["E2E+plus@example.com"]})
     lifted = ask(stack, path, token, method="DELETE")
 
-    assert json.loads(put[2]) == {"address": "e2e+plus@example.com", "scope": "", "stopped": True}
-    assert json.loads(checked[2])["results"][0]["stopped"] is True
-    assert json.loads(lifted[2])["stopped"] is False
+    assert json.loads(put[2]) == {"address": "e2e+plus@example.com", "scope": "", "suppressed": True}
+    assert json.loads(checked[2])["results"][0]["suppressed"] is True
+    assert json.loads(lifted[2])["suppressed"] is False

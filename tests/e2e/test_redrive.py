@@ -25,7 +25,7 @@ def mailfold(running: LocalRun, *words: str) -> tuple[int, Any]:
 
 
 def test_a_broken_adapter_costs_nothing_but_time(running: LocalRun, database: pg8000.native.Connection) -> None:
-    # Other tests share the stack, and the drill takes all letters for its own.
+    # Other tests share the stack, and the drill takes all dead letters for its own.
     database.run("delete from dead_letters")
 
     # Its exit status also tells how late live events came: that is for `make prove ONLY=redrive`, on a quiet machine.
@@ -62,7 +62,7 @@ def test_dead_records_go_back_onto_the_queue(
     assert moved[0] == 1
     assert moved[1]["done"]["outcomes"] == {"sent": 2, "left": 1}
     await_that(lambda: database.run("select from email_events where event_id = 'sesmetric:redriven'"))
-    await_that(lambda: database.run("select from webhook_inbox where claim_key = 'ses:sns:n1'"))
+    await_that(lambda: database.run("select from claims where claim_key = 'ses:sns:n1'"))
     assert waiting(sqs, stack.dlq_url) == 1
     assert waiting(sqs, topic_queue) == 0
     sqs.purge_queue(QueueUrl=stack.dlq_url)

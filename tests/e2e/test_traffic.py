@@ -103,7 +103,7 @@ def store(database: pg8000.native.Connection, event_id: str, raw: Any) -> None:
 
 
 class TestAudit:
-    """Each fault, put into the database by hand."""
+    """Each fault, put into the database manually."""
 
     @pytest.fixture
     def made(self, database: pg8000.native.Connection) -> Plan:

@@ -16,7 +16,7 @@ from local.testing.events import gateway_event, question_event, sqs_event
 from local.testing.fakes import FakeSecretsManager
 from local.testing.handlers import Context, load_handler
 from mailfold import aws
-from mailfold.steps.publish import Press, publish
+from mailfold.steps.publish import PublishContext, publish
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 from samples import Keys, sampler
@@ -73,7 +73,7 @@ class Rehearsal:
         query.database.close()
         query.database._address = replace(query.database._address, port=1)
         # What it found a moment ago is not to answer for this.
-        query.keeper.health.kept_s = 0
+        query.query_context.health.kept_s = 0
         query.handler(question_event("GET", "/healthz", "", {}, b""), Context())
 
     @contextmanager
@@ -112,7 +112,7 @@ class Rehearsal:
         telemetry = Telemetry("publish")
         with closing(Database(self._server.url(DATABASE, "mailfold_publish"))) as database:
             bus: Any = TakingBus()
-            publish(Press(database=database, bus=bus, remaining_ms=lambda: 300_000, telemetry=telemetry))
+            publish(PublishContext(database=database, bus=bus, remaining_ms=lambda: 300_000, telemetry=telemetry))
         telemetry.flush()
 
 

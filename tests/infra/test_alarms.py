@@ -10,7 +10,7 @@ from infra.alarm_rules import RUNS
 from infra.alarms import RUNBOOKS
 from infra.connections import memory_gib
 from infra.settings import Settings
-from mailfold.norms import LINES
+from mailfold.source_health import THRESHOLDS
 from mailfold.telemetry import METRICS
 from tests.infra.template import ROOT, Resource, Synthesised, synthesise
 from tests.infra.test_queue import main_queue
@@ -189,11 +189,11 @@ def test_the_door_and_the_database_are_watched(ringing: Synthesised, namespace: 
 def test_our_own_metrics_are_watched(ringing: Synthesised) -> None:
     settings = Settings()
     wanted = {
-        *(of("receive", name) for name in ("RequestsPutOff", "SecretUnavailable", "VerificationFailed")),
+        *(of("receive", name) for name in ("RequestsDeferred", "SecretUnavailable", "VerificationFailed")),
         *(of("receive", "VerificationFailed", source) for source in settings.http_sources),
-        *(of("process", name) for name in ("EventsDead", "EventsConflict", "RecordsFailed")),
+        *(of("process", name) for name in ("EventsDeadLettered", "EventsConflict", "RecordsFailed")),
         *(of("watch", name) for name in ("WatchRuns", "DeadLetters")),
-        *(of("watch", name, source) for name in [*LINES, "SourceQuiet"] for source in settings.sources),
+        *(of("watch", name, source) for name in [*THRESHOLDS, "SourceQuiet"] for source in settings.sources),
         *(of("prune", name) for name in ("PruneRuns", "PruneUnfinished")),
         of("sweep", "SweepRuns"),
         of("publish", "OutboxAge"),
@@ -214,12 +214,12 @@ def test_publish_is_watched_only_where_it_is_on(stack: Synthesised, ringing: Syn
     }
 
 
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("name", THRESHOLDS)
 def test_a_rate_rings_at_its_line(ringing: Synthesised, name: str) -> None:
     for source in Settings().sources:
         ((alarm,),) = [found for metric, found in own(ringing).items() if metric == of("watch", name, source)]
 
-        assert alarm["Threshold"] == LINES[name].percent
+        assert alarm["Threshold"] == THRESHOLDS[name].percent
         assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
 
 

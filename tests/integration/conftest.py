@@ -9,13 +9,13 @@ import pytest
 from local.postgres import PostgresServer
 from local.testing.handlers import Context, load_handler
 from mailfold.queue import Record
-from mailfold.steps.process import Bench, Outcome, process
+from mailfold.steps.process import Outcome, ProcessContext, process
 from mailfold.store.connection import Database
 from mailfold.store.queries import query
 from mailfold.telemetry import Telemetry
 from tests.support.databases import Databases, WatchedDatabase
 from tests.support.pipeline import Pipeline
-from tests.support.press import PressRoom
+from tests.support.press import PublishHarness
 from tests.support.reader import Reader, make_reader
 from tests.support.records import SOURCES, TOPICS
 
@@ -71,7 +71,7 @@ class Workshop:
 
     def process(self, *records: Record, publish: bool = True) -> Outcome:
         """Fold a batch."""
-        bench = Bench(
+        context = ProcessContext(
             database=self.database,
             sources=SOURCES,
             topics=TOPICS,
@@ -79,12 +79,12 @@ class Workshop:
             remaining_ms=self.remaining_ms,
             telemetry=Telemetry("process"),
         )
-        return process(records, bench)
+        return process(records, context)
 
 
 @pytest.fixture
 def make_workshop(store: Store) -> Iterator[Callable[[], Workshop]]:
-    """As many places to process records by hand as a test wants, each with a connection in the role of process."""
+    """As many places to process records manually as a test wants, each with a connection in the role of process."""
     made: list[Workshop] = []
 
     def make() -> Workshop:
@@ -98,7 +98,7 @@ def make_workshop(store: Store) -> Iterator[Callable[[], Workshop]]:
 
 @pytest.fixture
 def workshop(make_workshop: Callable[[], Workshop]) -> Workshop:
-    """A place to process records by hand."""
+    """A place to process records manually."""
     return make_workshop()
 
 
@@ -125,12 +125,12 @@ def order(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 
 
 @pytest.fixture
-def make_press_room(store: Store) -> Iterator[Callable[[], PressRoom]]:
+def make_press_room(store: Store) -> Iterator[Callable[[], PublishHarness]]:
     """As many places to publish from as a test wants, each with a connection in the role of publish."""
-    made: list[PressRoom] = []
+    made: list[PublishHarness] = []
 
-    def make() -> PressRoom:
-        made.append(PressRoom(store.url("mailfold_publish")))
+    def make() -> PublishHarness:
+        made.append(PublishHarness(store.url("mailfold_publish")))
         return made[-1]
 
     yield make
@@ -139,7 +139,7 @@ def make_press_room(store: Store) -> Iterator[Callable[[], PressRoom]]:
 
 
 @pytest.fixture
-def room(make_press_room: Callable[[], PressRoom]) -> PressRoom:
+def room(make_press_room: Callable[[], PublishHarness]) -> PublishHarness:
     """A place to publish from."""
     return make_press_room()
 

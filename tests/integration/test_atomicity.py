@@ -51,7 +51,7 @@ def attempt(workshop: Any) -> str:
         return "killed"
 
 
-#: Made anew each time: an error that is kept keeps its frames, and they keep a socket that nobody closes.
+#: Made again each time: an error that is kept keeps its frames, and they keep a socket that nobody closes.
 FAULTS: dict[str, Callable[[], BaseException]] = {
     "transient": lambda: TransientStoreError("gone"),
     "killed": lambda: SystemExit(1),

@@ -37,7 +37,7 @@ def test_the_event_id_of_ses_is_made_of_what_is_fixed_at_the_event_s_creation(wo
         workshop.process(record(notification(bounce, message_id=f"sns-{number}")))
 
     assert store.value("select count(*) from email_events") == 1
-    assert store.value("select count(*) from webhook_inbox") == 4
+    assert store.value("select count(*) from claims") == 4
 
 
 def test_side_effects_run_only_for_an_event_that_was_inserted(workshop: Any, store: Any) -> None:

@@ -31,7 +31,7 @@ def test_a_new_claim_is_recorded_with_its_result(workshop: Any, store: Any) -> N
 
     assert tally(outcome) == counted(new=2)
     [[key, request_hash, result, completed]] = store.rows(
-        "select claim_key, request_hash, result, completed_at is not null from webhook_inbox"
+        "select claim_key, request_hash, result, completed_at is not null from claims"
     )
     assert [key, request_hash] == [json.loads(text)["claim_key"], json.loads(text)["request_hash"]]
     assert (result, completed) == (counted(new=2), True)
@@ -40,14 +40,14 @@ def test_a_new_claim_is_recorded_with_its_result(workshop: Any, store: Any) -> N
 def test_a_replayed_claim_returns_what_was_recorded_and_writes_nothing(workshop: Any, store: Any) -> None:
     text = envelope(raw("a"), raw("b"))
     workshop.process(record(text))
-    before = state(store.rows), store.rows("select xmin::text, completed_at from webhook_inbox")
+    before = state(store.rows), store.rows("select xmin::text, completed_at from claims")
     workshop.database.statements.clear()
 
     outcome = workshop.process(record(text))
 
     assert tally(outcome) == counted(duplicate=2)
     assert workshop.database.statements == ["begin", "claim", "holders", "complete", "commit"]
-    assert (state(store.rows), store.rows("select xmin::text, completed_at from webhook_inbox")) == before
+    assert (state(store.rows), store.rows("select xmin::text, completed_at from claims")) == before
 
 
 def test_the_same_claim_with_another_payload_is_a_dead_letter(workshop: Any, store: Any) -> None:
@@ -56,8 +56,8 @@ def test_the_same_claim_with_another_payload_is_a_dead_letter(workshop: Any, sto
     outcome = workshop.process(record(envelope(raw("b"), body=CLAIM)), record(envelope(raw("c"))))
 
     assert tally(outcome) == counted(new=1, conflict=1)
-    [[kind, source, letter]] = store.rows("select kind, source, raw from dead_letters")
-    assert (kind, source, json.loads(letter)) == ("claim_conflict", "main", [raw("b")])
+    [[kind, source, dead_letter]] = store.rows("select kind, source, raw from dead_letters")
+    assert (kind, source, json.loads(dead_letter)) == ("claim_conflict", "main", [raw("b")])
     assert store.rows("select event_id from email_events order by 1") == [["sesmetric:a"], ["sesmetric:c"]]
 
 
@@ -67,8 +67,8 @@ def test_copies_of_one_envelope_in_one_batch_are_one(workshop: Any, store: Any) 
     outcome = workshop.process(*[record(text) for _ in range(5)])
 
     assert tally(outcome) == counted(new=2, duplicate=8)
-    assert store.value("select count(*) from webhook_inbox") == 1
-    assert store.value("select result ->> 'new' from webhook_inbox") == "2"
+    assert store.value("select count(*) from claims") == 1
+    assert store.value("select result ->> 'new' from claims") == "2"
 
 
 def test_of_two_payloads_under_one_claim_in_one_batch_the_first_holds_it(workshop: Any, store: Any) -> None:
@@ -93,7 +93,7 @@ def test_the_same_events_in_other_envelopes_are_duplicates(workshop: Any, store:
 
     assert tally(outcome) == counted(new=1, duplicate=3)
     assert store.value("select count(*) from email_events") == 3
-    assert store.value("select count(*) from webhook_inbox") == 3
+    assert store.value("select count(*) from claims") == 3
 
 
 def test_an_envelope_of_nothing_is_claimed_all_the_same(workshop: Any, store: Any) -> None:
@@ -109,7 +109,7 @@ def test_an_envelope_of_nothing_is_claimed_all_the_same(workshop: Any, store: An
     outcome = workshop.process(record(validation))
 
     assert tally(outcome) == counted()
-    assert store.value("select claim_key from webhook_inbox") == "ses:sns:sns-1"
+    assert store.value("select claim_key from claims") == "ses:sns:sns-1"
     assert store.value("select count(*) from dead_letters") == 0
 
 

@@ -58,7 +58,7 @@ def test_a_list_goes_out_and_comes_back_into_an_empty_database_as_it_was(
     ]
     workshop.process(record(envelope(*events)))
     order("suppressions.add", address="cid@example.com", scope="group:1", reason="asked, in writing")
-    listed = "select address, scope, since, last_stop_at from suppressed where scope = '' order by 1"
+    listed = "select address, scope, since, last_suppress_at from suppressed where scope = '' order by 1"
     before = store.rows(listed)
     file = tmp_path / "list.csv"
 

@@ -75,9 +75,9 @@ def test_without_apply_it_is_a_dry_run(store: Store, workshop: Workshop, run: Ru
 
     assert code == 0
     assert "2 events were read; 1 would be changed" in out
-    assert "bounced/hard, stop  bounced/soft" in out
+    assert "bounced/hard, suppress  bounced/soft" in out
     assert "statuses: 1 added, 1 removed" in out
-    assert "released  ann@example.com" in out
+    assert "lifted  ann@example.com" in out
     assert "2/2" in err
     assert store.value("select count(*) from suppressed") == 1
 
@@ -101,11 +101,11 @@ def test_nobody_who_agrees_is_nobody_who_changes(
     code, _, err = run("replay", "--source", "main", "--apply")
     monkeypatch.setattr("sys.stdin", Terminal("no\n"))
     refused, _, _ = run("replay", "--source", "main", "--apply")
-    stopped = store.value("select count(*) from suppressed")
+    suppressed = store.value("select count(*) from suppressed")
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     run("replay", "--source", "main", "--apply")
 
-    assert (code, refused, stopped) == (2, 0, 1)
+    assert (code, refused, suppressed) == (2, 0, 1)
     assert "add --yes" in err
     assert store.value("select count(*) from suppressed") == 0
 
@@ -137,8 +137,8 @@ def test_json_is_one_document(workshop: Workshop, run: Run) -> None:
 
     found = json.loads(out)
     assert found["told"] == found["applied"]
-    assert found["applied"]["released"] == 1
-    assert found["swept"] == {"stopped": 0, "released": 0}
+    assert found["applied"]["lifted"] == 1
+    assert found["swept"] == {"suppressed": 0, "lifted": 0}
 
 
 @pytest.mark.parametrize(
@@ -167,11 +167,11 @@ def test_refold_shows_who_would_be_stopped_and_how_to_make_it_real(workshop: Wor
     as_json = run("refold", "--soft-limit", "3", "--json")
 
     assert limit[0] == code[0] == as_json[0] == 0
-    assert "1 would be stopped\n  ann@example.com" in limit[1]
+    assert "1 would be suppressed\n  ann@example.com" in limit[1]
     assert "soft_bounce_limit in cdk.json" in limit[1]
     assert "3 of their bounces with another class" in code[1]
     assert "bin/mailfold replay --apply" in code[1]
-    assert json.loads(as_json[1])["stopped"] == [["ann@example.com", ""]]
+    assert json.loads(as_json[1])["suppressed"] == [["ann@example.com", ""]]
 
 
 def test_prune_is_shown_then_done(store: Store, workshop: Workshop, run: Run, aws: Lambda) -> None:

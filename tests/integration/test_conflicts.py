@@ -16,14 +16,16 @@ CONTENTS = [
 KEPT = (
     "select payload from email_events union all select raw::jsonb from dead_letters where kind = 'conflict' order by 1"
 )
-EMPTY = "truncate email_events, message_status, suppressions, webhook_inbox, dead_letters, outbox"
+EMPTY = "truncate email_events, message_status, suppressions, claims, dead_letters, outbox"
 
 
 def decided(store: Any) -> dict[str, Any]:
     """What must not depend on the order: all but the claims' results, arrival and what was announced when."""
     tables = state(store.rows)
-    letters = [[*letter[:-1], json.loads(letter[-1])] for letter in tables["dead_letters"]]
-    return {name: tables[name] for name in ("email_events", "message_status", "suppressions")} | {"letters": letters}
+    dead_letters = [[*dead_letter[:-1], json.loads(dead_letter[-1])] for dead_letter in tables["dead_letters"]]
+    return {name: tables[name] for name in ("email_events", "message_status", "suppressions")} | {
+        "dead_letters": dead_letters
+    }
 
 
 def test_another_content_under_a_known_id_is_kept_and_counted(workshop: Any, store: Any) -> None:
@@ -50,7 +52,7 @@ def test_the_order_and_the_batches_of_the_contents_make_no_difference(workshop: 
     for outcome in outcomes:
         assert outcome == outcomes[0]
     assert len(outcomes[0]["email_events"]) == 1
-    assert len(outcomes[0]["letters"]) == 2
+    assert len(outcomes[0]["dead_letters"]) == 2
     assert len(outcomes[0]["message_status"]) == 3
 
 
@@ -73,8 +75,8 @@ def test_odd_characters_survive_in_the_content_that_is_kept_and_in_those_that_ar
         for content in order:
             workshop.process(record(envelope(content)))
         payload = restore_raw(store.value("select payload from email_events"))
-        letters = [json.loads(letter) for [letter] in store.rows("select raw from dead_letters")]
-        assert sorted([payload, *letters], key=str) == sorted(odd, key=str)
+        dead_letters = [json.loads(dead_letter) for [dead_letter] in store.rows("select raw from dead_letters")]
+        assert sorted([payload, *dead_letters], key=str) == sorted(odd, key=str)
 
 
 def test_a_content_that_differs_only_in_what_is_no_meaning_is_a_duplicate(workshop: Any, store: Any) -> None:

@@ -108,7 +108,7 @@ def test_a_refused_value_rolls_back_and_keeps_the_connection(database: Database,
         claim_and_stumble()
 
     assert database._connection is before
-    assert store.value("select count(*) from webhook_inbox") == 0
+    assert store.value("select count(*) from claims") == 0
     with database.transaction() as tx:
         assert tx.execute("select 1") == [[1]]
 

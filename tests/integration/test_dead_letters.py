@@ -26,7 +26,7 @@ WHOLE = {
         "email_events",
         "message_status",
         "suppressions",
-        "webhook_inbox",
+        "claims",
         "dead_letters",
         "outbox",
         "daily_totals",
@@ -44,7 +44,7 @@ def whole(store: Store) -> dict[str, Any]:
 
 
 class Adapter:
-    """SESMetric's adapter, which can be broken and mended."""
+    """SESMetric's adapter, which can be broken and fixed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.failure: Exception | None = None
@@ -77,8 +77,8 @@ def test_letters_that_failed_in_the_same_way_are_one_group(workshop: Workshop, a
 
     found = order("dead-letters.groups")
 
-    assert found["letters"] == 4
-    assert [(group["source"], group["kind"], group["letters"]) for group in found["groups"]] == [
+    assert found["dead_letters"] == 4
+    assert [(group["source"], group["kind"], group["dead_letters"]) for group in found["groups"]] == [
         ("main", "unparseable", 3),
         (None, "not_an_envelope", 1),
     ]
@@ -102,11 +102,11 @@ def test_a_list_goes_page_by_page_and_holds_no_raw(workshop: Workshop, adapter: 
     pages, cursor = [], ""
     while cursor is not None:
         page = order("dead-letters.list", group=group, most=2, cursor=cursor)
-        pages.append([letter["dead_letter_id"] for letter in page["dead_letters"]])
+        pages.append([dead_letter["dead_letter_id"] for dead_letter in page["dead_letters"]])
         cursor = page["cursor"]
 
     assert [len(page) for page in pages] == [2, 2, 1]
-    assert len({letter for page in pages for letter in page}) == 5
+    assert len({dead_letter for page in pages for dead_letter in page}) == 5
     assert order("dead-letters.list", group="other")["dead_letters"] == []
     assert "raw" not in order("dead-letters.list")["dead_letters"][0]
 
@@ -118,16 +118,16 @@ def test_mended_letters_are_folded_as_if_they_had_never_failed(
     workshop.process(*[record(envelope(event)) for event in events])
     names = ("email_events", "message_status", "suppressions", "outbox")
     never_failed = {name: state(store.rows)[name] for name in names}
-    store.rows("truncate email_events, message_status, suppressions, webhook_inbox, outbox")
+    store.rows("truncate email_events, message_status, suppressions, claims, outbox")
     unparseable(workshop, adapter, *events)
 
     done = order("dead-letters.redrive", all=True, apply=True)
 
-    assert (done["letters"], done["new"], done["left"], done["events"]) == (3, 3, 0, 3)
+    assert (done["dead_letters"], done["new"], done["left"], done["events"]) == (3, 3, 0, 3)
     assert {name: state(store.rows)[name] for name in names} == never_failed
     assert store.rows(LETTERS) == []
     assert store.rows("select by_whom, action, details from audit_log") == [
-        ["ann", "dead-letters.redrive", {"group": None, "letters": 3, "folded": 3, "left": 0}]
+        ["ann", "dead-letters.redrive", {"group": None, "dead_letters": 3, "folded": 3, "left": 0}]
     ]
 
 
@@ -143,7 +143,7 @@ def test_a_trial_tells_the_same_and_leaves_no_trace(
     assert whole(store) == before
     done = order("dead-letters.redrive", all=True, apply=True)
     assert (tried["new"], tried["duplicate"], tried["left"]) == (2, 1, 1)
-    told = ("letters", "new", "duplicate", "left", "events", "reasons")
+    told = ("dead_letters", "new", "duplicate", "left", "events", "reasons")
     assert [tried[name] for name in told] == [done[name] for name in told]
     assert whole(store) != before
 
@@ -157,19 +157,19 @@ def test_folding_again_twice_changes_nothing_more(
 
     done = order("dead-letters.redrive", all=True, apply=True)
 
-    assert (done["letters"], done["cursor"]) == (0, None)
+    assert (done["dead_letters"], done["cursor"]) == (0, None)
     assert state(store.rows) == before
 
 
 def test_only_what_is_chosen_is_folded(workshop: Workshop, adapter: Adapter, order: Order, store: Store) -> None:
     unparseable(workshop, adapter, raw("e1"), raw("e2"), raw("e3"))
     workshop.process(record(envelope(raw("x")).replace('"main"', '"gone"')))
-    letters = {json.loads(text)["id"]: key for key, text in store.rows(
+    dead_letters = {json.loads(text)["id"]: key for key, text in store.rows(
         "select dead_letter_id, raw from dead_letters where kind = 'unparseable'"
     )}  # fmt: skip
-    group = order("dead-letters.show", id=letters["e1"])["group_id"]
+    group = order("dead-letters.show", id=dead_letters["e1"])["group_id"]
 
-    one = order("dead-letters.redrive", ids=[letters["e2"]], apply=True)
+    one = order("dead-letters.redrive", ids=[dead_letters["e2"]], apply=True)
     assert (one["new"], store.rows(EVENTS)) == (1, [["sesmetric:e2"]])
 
     rest = order("dead-letters.redrive", group=group, apply=True)
@@ -183,12 +183,12 @@ def test_pages_end_and_leave_out_what_comes_meanwhile(
     first = order("dead-letters.redrive", all=True, apply=True, most=3)
     unparseable(workshop, adapter, *[raw(f"later{number}") for number in range(9)])
 
-    cursor, letters = first["cursor"], first["letters"]
+    cursor, dead_letters = first["cursor"], first["dead_letters"]
     while cursor is not None:
         page = order("dead-letters.redrive", all=True, apply=True, most=3, cursor=cursor, until=first["until"])
-        cursor, letters = page["cursor"], letters + page["letters"]
+        cursor, dead_letters = page["cursor"], dead_letters + page["dead_letters"]
 
-    assert letters == 7
+    assert dead_letters == 7
     assert store.value("select count(*) from dead_letters") == 9
 
 
@@ -198,7 +198,7 @@ def test_large_raws_make_small_pages(workshop: Workshop, adapter: Adapter, order
     first = order("dead-letters.redrive", all=True, apply=True)
     second = order("dead-letters.redrive", all=True, apply=True, cursor=first["cursor"])
 
-    assert (first["letters"], second["letters"]) == (5, 3)
+    assert (first["dead_letters"], second["dead_letters"]) == (5, 3)
 
 
 def test_what_cannot_be_folded_today_gets_todays_reason(
@@ -210,7 +210,7 @@ def test_what_cannot_be_folded_today_gets_todays_reason(
 
     done = order("dead-letters.redrive", all=True, apply=True)
 
-    assert done["reasons"] == [{"source": "main", "kind": "unparseable", "reason": "no type", "letters": 1}]
+    assert done["reasons"] == [{"source": "main", "kind": "unparseable", "reason": "no type", "dead_letters": 1}]
     assert store.rows("select to_jsonb(d) - 'reason' - 'group_id' from dead_letters d") == [[before]]
     assert store.rows(LETTERS) == [["unparseable", "no type"]]
 
@@ -227,7 +227,7 @@ def test_another_kind_of_failure_is_another_letter_in_the_same_place(
 
     assert store.rows(kept) == before
     assert store.value("select kind from dead_letters") == "unexpected"
-    # The same input again is the same letter still.
+    # The same input again is the same dead letter still.
     workshop.process(record(envelope(raw("e1"), body=b"again"), receive_count=QUARANTINE_AFTER))
     assert store.value("select count(*) from dead_letters") == 1
 
@@ -258,7 +258,7 @@ def test_a_notification_of_ses_keeps_the_id_that_came_around_it(workshop: Worksh
     text = notification(SAMPLES["Click"])
     workshop.process(record(text))
     [[event_id]] = store.rows(EVENTS)
-    store.rows("truncate email_events, message_status, webhook_inbox, outbox")
+    store.rows("truncate email_events, message_status, claims, outbox")
     parse = REGISTRY["ses"].parse
     try:
         REGISTRY["ses"] = replace(REGISTRY["ses"], parse=lambda *_: [][0])
@@ -282,7 +282,7 @@ def test_a_letter_from_before_headers_were_kept_is_left(workshop: Workshop, orde
 
     done = order("dead-letters.redrive", all=True, apply=True)
 
-    assert done["reasons"] == [{"source": "ses", "kind": "unparseable", "reason": "needs a person", "letters": 1}]
+    assert done["reasons"] == [{"source": "ses", "kind": "unparseable", "reason": "needs a person", "dead_letters": 1}]
     assert whole(store)["dead_letters"] == before
     assert store.rows(EVENTS) == []
 
@@ -306,7 +306,7 @@ def test_a_conflict_is_left_to_a_person(workshop: Workshop, order: Order, store:
 
     done = order("dead-letters.redrive", all=True, apply=True)
 
-    assert done["reasons"] == [{"source": "main", "kind": "conflict", "reason": "needs a person", "letters": 1}]
+    assert done["reasons"] == [{"source": "main", "kind": "conflict", "reason": "needs a person", "dead_letters": 1}]
     assert state(store.rows) == before
 
 
@@ -347,7 +347,7 @@ def test_a_letter_can_turn_out_to_be_a_conflict(
     assert (done["conflict"], done["left"]) == (1, 0)
     assert store.value("select count(*) from message_status") == 2
     assert store.rows("select kind from dead_letters") == [["conflict"]]
-    # And the one that is kept does not depend on which of them was a letter once.
+    # And the one that is kept does not depend on which of them was a dead letter once.
     assert order("dead-letters.redrive", all=True)["left"] == 1
 
 
@@ -388,7 +388,7 @@ def test_odd_characters_survive(workshop: Workshop, adapter: Adapter, order: Ord
     odd = raw("e\x001", note="\ud800")
     workshop.process(record(envelope(odd)))
     plain = store.rows("select event_id, payload from email_events")
-    store.rows("truncate email_events, message_status, suppressions, webhook_inbox, outbox")
+    store.rows("truncate email_events, message_status, suppressions, claims, outbox")
     unparseable(workshop, adapter, odd)
 
     order("dead-letters.redrive", all=True, apply=True)

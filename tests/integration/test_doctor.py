@@ -18,9 +18,9 @@ Order = Callable[..., dict[str, Any]]
 
 ROLE_PROBLEMS = [
     (
-        "revoke insert on announcements from mailfold_process",
-        "grant insert on announcements to mailfold_process",
-        {"problem": "right", "role": "mailfold_process", "right": "insert", "object": "announcements", "column": ""},
+        "revoke insert on outbox_staging from mailfold_process",
+        "grant insert on outbox_staging to mailfold_process",
+        {"problem": "right", "role": "mailfold_process", "right": "insert", "object": "outbox_staging", "column": ""},
     ),
     (
         "revoke update (published_at) on outbox from mailfold_publish",
@@ -90,7 +90,7 @@ def test_every_line_of_the_roles_is_read() -> None:
     assert {member.role for member in members()}.isdisjoint(login_roles())
     assert len(limits()) == len(re.findall(r"^alter role", text, re.MULTILINE))
     assert Right(role="mailfold_watch", right="select", object="email_events", column="type") in rights()
-    assert Right(role="mailfold_prune", right="delete", object="webhook_inbox") in rights()
+    assert Right(role="mailfold_prune", right="delete", object="claims") in rights()
 
 
 def test_a_migrated_database_is_well(order: Order) -> None:

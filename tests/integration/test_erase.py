@@ -10,7 +10,7 @@ import pytest
 
 from mailfold.redaction import Redaction
 from mailfold.steps.operate import erase as step
-from mailfold.steps.operate.erase import GROUNDS, WITHOUT_PERSONS
+from mailfold.steps.operate.erase import PERSONAL_TABLES, WITHOUT_PERSONS
 from mailfold.steps.operate.erase_rows import Change, Eraser
 from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
@@ -28,8 +28,8 @@ OTHERS = ("joann+news@example.com", "x.ann+news@example.com", "annnnews@example.
 #: Where the full database names Ann; what is not in this list must not name her either.
 NAMED = {
     "suppressions.address",
-    "suppressions.first_stop",
-    "suppressions.last_stop",
+    "suppressions.first_suppress",
+    "suppressions.last_suppress",
     "suppressions.manual_reason",
     "message_status.recipient",
     "email_events.event_id",
@@ -39,7 +39,7 @@ NAMED = {
     "dead_letters.raw",
     "outbox.key",
     "outbox.body",
-    "webhook_inbox.claim_key",
+    "claims.claim_key",
 }
 
 
@@ -95,7 +95,7 @@ def full(store: Store, workshop: Workshop, order: Order) -> Store:
     order("suppressions.add", address=ANN, scope="list:1", reason=f"since {ANN} asked")
     # Ids that hold an address are digests where they come in; one that was stored otherwise is erased as well.
     store.rows(f"update email_events set event_id = 'sesmetric:id/{ANN}' where event_id = 'sesmetric:e2'")
-    store.rows(f"insert into webhook_inbox (claim_key, request_hash, source) values ('main:key:/{ANN}:0', 'h', 'main')")
+    store.rows(f"insert into claims (claim_key, request_hash, source) values ('main:key:/{ANN}:0', 'h', 'main')")
     return store
 
 
@@ -127,7 +127,9 @@ def test_no_column_of_any_table_names_the_person(full: Store, order: Order) -> N
 
 
 def test_whoever_looks_like_the_person_is_left_alone(full: Store, order: Order) -> None:
-    sql = "select address, scope, is_stopped(s) from suppressions s where address not like 'erased:%' and address <> "
+    sql = (
+        "select address, scope, is_suppressed(s) from suppressions s where address not like 'erased:%' and address <> "
+    )
     before = full.rows(f"{sql} '{ANN}' order by 1, 2")
 
     erase(order)
@@ -145,7 +147,7 @@ def test_every_table_is_looked_through_or_said_to_name_nobody(store: Store) -> N
         "select table_name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'"
     )
 
-    assert {ground.table for ground in GROUNDS} | WITHOUT_PERSONS == {table for [table] in tables}
+    assert {ground.table for ground in PERSONAL_TABLES} | WITHOUT_PERSONS == {table for [table] in tables}
 
 
 def test_totals_statuses_and_stops_stay_what_they_were(full: Store, order: Order) -> None:
@@ -171,12 +173,12 @@ def test_the_stop_outlives_the_address(full: Store, order: Order) -> None:
     explained = order("suppressions.explain", address=ANN)
 
     assert not shown["may_be_mailed"]
-    assert [(scope["scope"], scope["stopped"], scope["erased"]) for scope in explained["scopes"]] == [
+    assert [(scope["scope"], scope["suppressed"], scope["erased"]) for scope in explained["scopes"]] == [
         ("", True, True),
         ("list:1", True, True),
     ]
     assert explained["scopes"][0]["rule"] == "hard_bounce"
-    assert explained["scopes"][1]["by_hand"]["reason"].startswith("since erased:")
+    assert explained["scopes"][1]["manual"]["reason"].startswith("since erased:")
     assert ANN not in json.dumps(explained["scopes"])
     assert (
         full.value(f"select count(*) from suppressed where address in ('{ANN}', erased_form('{ANN}')) and scope = ''")
@@ -191,13 +193,13 @@ def test_a_redelivery_brings_nothing_back(full: Store, workshop: Workshop, order
         record(notification(_ses(ANN, *OTHERS), message_id="sns-2")),
     ]
     erase(order)
-    before = {table: rows for table, rows in state(full.rows).items() if table != "webhook_inbox"}
+    before = {table: rows for table, rows in state(full.rows).items() if table != "claims"}
 
     outcome = workshop.process(*again)
 
     assert sum(counts.new for counts in outcome.counts) == 0
     assert sum(counts.duplicate for counts in outcome.counts) == 1 + 1 + len(OTHERS)
-    assert {table: rows for table, rows in state(full.rows).items() if table != "webhook_inbox"} == before
+    assert {table: rows for table, rows in state(full.rows).items() if table != "claims"} == before
     assert left(order) == 0
 
 
@@ -232,7 +234,7 @@ def test_a_second_erasure_joins_what_came_since(store: Store, workshop: Workshop
     [scope] = explained["scopes"]
     assert not between
     assert explained["may_be_mailed"]
-    assert (scope["first_stop"]["event_id"], scope["last_stop"]["event_id"]) == ("sesmetric:e3", "sesmetric:e4")
+    assert (scope["first_suppress"]["event_id"], scope["last_suppress"]["event_id"]) == ("sesmetric:e3", "sesmetric:e4")
     assert scope["lifted"]["at"].startswith("2026-04-01")
     assert store.rows(
         "select cast(first_at as text) < '2026-02', cast(last_at as text) > '2026-02' from message_status"
@@ -301,7 +303,7 @@ def test_an_announcement_that_waits_still_makes_sense(full: Store, order: Order)
 def test_a_row_that_is_locked_puts_the_order_off(full: Store, order: Order) -> None:
     other = Database(full.url("mailfold_process"))
     with other.transaction() as tx:
-        tx.execute(f"update suppressions set last_stop_at = last_stop_at where address = '{ANN}'")
+        tx.execute(f"update suppressions set last_suppress_at = last_suppress_at where address = '{ANN}'")
         declined = order("erase", declined=True, address=ANN)
     other.close()
 
@@ -313,7 +315,11 @@ def test_a_row_that_is_locked_puts_the_order_off(full: Store, order: Order) -> N
 @pytest.mark.parametrize(
     ("column", "change", "kept"),
     [
-        ("manual_at", "update suppressions set last_stop = '{\"new\": 1}'", "suppressions where last_stop ? 'new'"),
+        (
+            "manual_at",
+            "update suppressions set last_suppress = '{\"new\": 1}'",
+            "suppressions where last_suppress ? 'new'",
+        ),
         ("last_at", "update message_status set last_at = '2030-01-01'", "message_status where last_at > '2029-01-01'"),
         ("fingerprint", "update email_events set provider = 'new'", "email_events where provider = 'new'"),
     ],
@@ -342,8 +348,8 @@ def test_a_row_that_changes_while_it_is_read_is_read_again(
 LONG = {
     "dots": ".".join("abcdefghij" * 15) + "@example.com",
     "umlauts": f"{'ü' * 130}@{'ä' * 20}.example",
-    "one letter for three": "ffi" * 100 + "@example.com",
-    "one letter for two": "ß" * 64 + f"@{'ss' * 30}.example",
+    "one dead letter for three": "ffi" * 100 + "@example.com",
+    "one dead letter for two": "ß" * 64 + f"@{'ss' * 30}.example",
 }
 
 
@@ -368,7 +374,9 @@ def test_postgres_finds_whatever_python_would(store: Store, workshop: Workshop, 
 
     redaction = Redaction(address, "gone")
     texts = [
-        text for ground in GROUNDS for [text] in store.rows(f"select cast(to_jsonb(t) as text) from {ground.table} t")
+        text
+        for ground in PERSONAL_TABLES
+        for [text] in store.rows(f"select cast(to_jsonb(t) as text) from {ground.table} t")
     ]
     assert [text for text in texts if redaction.redact(text) != text] == []
     assert len([text for text in texts if "erased:" in text]) >= 4
@@ -378,8 +386,8 @@ def test_each_order_does_a_page_at_least_and_says_where_the_next_begins(
     full: Store, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step, "WORK_MS", 0)
-    monkeypatch.setattr(step, "GROUNDS", tuple(replace(ground, page_rows=2) for ground in GROUNDS))
-    rows = sum(full.value(f"select count(*) from {ground.table}") for ground in GROUNDS)
+    monkeypatch.setattr(step, "PERSONAL_TABLES", tuple(replace(ground, page_rows=2) for ground in PERSONAL_TABLES))
+    rows = sum(full.value(f"select count(*) from {ground.table}") for ground in PERSONAL_TABLES)
 
     counted = erase(order)
 

@@ -22,7 +22,7 @@ def desk(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 
 def rows_about_others(store: Store) -> dict[str, list[Any]]:
     """Every row of the tables that hold people which does not come from planting the erased person."""
-    tables = ("email_events", "message_status", "suppressions", "webhook_inbox", "dead_letters", "outbox")
+    tables = ("email_events", "message_status", "suppressions", "claims", "dead_letters", "outbox")
     return {
         table: [row for [row] in store.rows(f"select cast(to_jsonb(t) as text) from {table} t order by 1")]
         for table in tables

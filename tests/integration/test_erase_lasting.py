@@ -104,4 +104,4 @@ def test_an_id_without_an_address_is_stored_as_it_came(desk: Desk, store: Store)
     assert {f"sesmetric:{one}" for one in ids} < stored
     assert len(stored) == len(ids) + len(named)
     assert [one for one in stored if "petra" in one] == []
-    assert store.value("select count(*) from webhook_inbox where claim_key like '%petra%'") == 0
+    assert store.value("select count(*) from claims where claim_key like '%petra%'") == 0

@@ -16,7 +16,7 @@ from tests.support.origins import parse
 from tests.support.records import SOURCES, envelope, raw, record
 from tests.support.state import folded
 
-EMPTY = "truncate email_events, message_status, suppressions, webhook_inbox, dead_letters, outbox restart identity"
+EMPTY = "truncate email_events, message_status, suppressions, claims, dead_letters, outbox restart identity"
 #: Every sample of every source, one raw event each.
 SAMPLES = [(name, sample) for name, source in SOURCES.items() for sample in sampler(source.provider).SAMPLES.values()]
 AT = datetime(2026, 1, 5, 12, 30, 0, 250_000, tzinfo=UTC)
@@ -103,7 +103,7 @@ def test_a_suppression_keeps_what_happened_first_though_it_came_last(workshop: A
     workshop.process(record(envelope(first)))
 
     [[since, reason, evidence, last]] = store.rows(
-        "select since, reason, evidence, last_stop ->> 'event_id' from suppressed"
+        "select since, reason, evidence, last_suppress ->> 'event_id' from suppressed"
     )
     assert since == datetime(2026, 1, 1, tzinfo=UTC)
     assert (reason, last) == ("bounced", "sesmetric:later")

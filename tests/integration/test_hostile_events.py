@@ -51,7 +51,7 @@ def test_a_signed_event_with_a_hostile_header_leaves_its_neighbours_alone(
     folded = [row[0] for row in store.rows(EVENTS)]
     assert {"sesmetric:a", "sesmetric:b"} <= set(folded)
     assert len(folded) + store.value("select count(*) from dead_letters") == 3
-    assert store.value("select count(*) from webhook_inbox where result is null") == 0
+    assert store.value("select count(*) from claims where result is null") == 0
 
 
 def test_a_longer_header_costs_in_proportion(workshop: Workshop) -> None:
@@ -98,8 +98,8 @@ def test_a_long_reason_is_cut_wherever_it_stands_and_the_payload_is_whole(worksh
 
     reasons = [
         store.value("select reason from email_events"),
-        store.value("select first_stop ->> 'reason' from suppressions"),
-        store.value("select last_stop ->> 'reason' from suppressions"),
+        store.value("select first_suppress ->> 'reason' from suppressions"),
+        store.value("select last_suppress ->> 'reason' from suppressions"),
         store.value("select body -> 'because' ->> 'reason' from outbox where topic = 'address_suppressed'"),
     ]
     assert len(set(reasons)) == 1
@@ -117,8 +117,8 @@ def test_a_redelivery_and_a_replay_cut_it_alike(workshop: Workshop, order: Order
     order("replay", source="main", apply=True)
 
     after = state(store.rows)
-    assert {name: rows for name, rows in after.items() if name != "webhook_inbox"} == {
-        name: rows for name, rows in before.items() if name != "webhook_inbox"
+    assert {name: rows for name, rows in after.items() if name != "claims"} == {
+        name: rows for name, rows in before.items() if name != "claims"
     }
 
 

@@ -248,7 +248,7 @@ def test_a_redrive_of_all_leaves_out_what_killed_its_worker(
     kinds = store.rows("select kind from dead_letters order by 1")
     by_group = order("dead-letters.redrive", group=group, apply=True)
 
-    assert (redriven["letters"], redriven["left_out"]) == (1, 1)
+    assert (redriven["dead_letters"], redriven["left_out"]) == (1, 1)
     assert "by their group or id" in redriven["left_out_reason"]
     assert kinds == [["killed_its_worker"], ["unparseable"]]
     assert (by_group["new"], by_group["left_out"]) == (1, 0)

@@ -16,13 +16,13 @@ from tests.integration.test_publish_order import fold
 
 #: The numbers that were locked once, and whatever else a role may think of.
 NUMBERS = (7245361902, 7245361903, 7245361904)
-CHANGE = 'insert into announcements (changes) values (\'[{"topic": "t", "key": "k", "body": {}}]\')'
+CHANGE = 'insert into outbox_staging (changes) values (\'[{"topic": "t", "key": "k", "body": {}}]\')'
 ATTACKS = {
     "advisory lock of a transaction": "; ".join(f"select pg_advisory_xact_lock({number})" for number in NUMBERS),
     "advisory lock of a session": "; ".join(f"select pg_advisory_lock({number})" for number in NUMBERS),
     "gate": "lock table commit_gate in share update exclusive mode",
     "gate, read": "lock table commit_gate in access share mode",
-    "announcements": "lock table announcements in share mode",
+    "outbox_staging": "lock table outbox_staging in share mode",
     "outbox": "lock table outbox in share mode",
     "turn": "lock table publish_turn in exclusive mode",
     "turn, row": "select from publish_turn for update",
@@ -117,14 +117,14 @@ def test_no_announcement_is_left_behind(process: Database, store: Any) -> None:
         ["ann@example.com"],
         ["bob@example.com"],
     ]
-    assert store.value("select count(*) from announcements") == 0
+    assert store.value("select count(*) from outbox_staging") == 0
 
 
 def test_a_row_of_nothing_is_no_announcement(process: Database, store: Any) -> None:
     with process.transaction() as tx:
-        tx.execute("insert into announcements (changes) values ('null')")
+        tx.execute("insert into outbox_staging (changes) values ('null')")
 
-    assert store.value("select (select count(*) from outbox) + (select count(*) from announcements)") == 0
+    assert store.value("select (select count(*) from outbox) + (select count(*) from outbox_staging)") == 0
 
 
 def test_no_statement_takes_an_advisory_lock() -> None:

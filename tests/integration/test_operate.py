@@ -50,11 +50,13 @@ def test_the_raw_stays_where_it_is_unless_it_is_asked_for(workshop: Workshop, or
 def test_an_address_that_bounced_must_not_be_mailed(workshop: Workshop, order: Order) -> None:
     workshop.process(record(envelope(raw("e1", "bounce", bounce_type="Permanent"))))
 
-    stopped = order("recipient.show", address=" Ann@Example.com ")
+    suppressed = order("recipient.show", address=" Ann@Example.com ")
     unknown = order("recipient.show", address="bob@example.com")
 
-    assert not stopped["may_be_mailed"]
-    assert [row["first_stop"]["event_id"] for row in stopped["suppressions"]] == [stopped["events"][0]["event_id"]]
+    assert not suppressed["may_be_mailed"]
+    assert [row["first_suppress"]["event_id"] for row in suppressed["suppressions"]] == [
+        suppressed["events"][0]["event_id"]
+    ]
     assert unknown["may_be_mailed"]
     assert unknown["suppressions"] == unknown["events"] == []
 

@@ -132,7 +132,7 @@ def test_a_redrive_of_all_leaves_them_out(
     monkeypatch.setitem(BURNS, "a loop", lambda: None)
     by_group = order("dead-letters.redrive", group=group, apply=True)
 
-    assert (of_all["letters"], of_all["left_out"]) == (0, 1)
+    assert (of_all["dead_letters"], of_all["left_out"]) == (0, 1)
     assert "by their group or id" in of_all["left_out_reason"]
     assert (tried["left"], by_group["new"]) == (1, 1)
     assert store.rows(EVENTS) == [["sesmetric:greedy-0"]]

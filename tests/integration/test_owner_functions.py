@@ -30,7 +30,7 @@ SHADOWS = {
     "timestamptz": "create domain pg_temp.timestamptz as pg_catalog.timestamptz check (pg_temp.trap())",
     "table": """
         create temporary table outbox (topic text, key text, body jsonb check (pg_temp.trap()));
-        create temporary table announcements (announcement_id bigint, changes jsonb);
+        create temporary table outbox_staging (staging_id bigint, changes jsonb);
         create temporary table erasure_key (key bytea);
         create temporary table commit_gate ()
     """,
@@ -54,7 +54,7 @@ SHADOWS = {
 
 #: Every way in which a role has a function of the owner run.
 CALLS = [
-    'insert into public.announcements (changes) values (\'[{"topic": "t", "key": "k", "body": {}}]\')',
+    'insert into public.outbox_staging (changes) values (\'[{"topic": "t", "key": "k", "body": {}}]\')',
     "select public.erased_form('ann@example.com')",
     "select public.erased_forms(array['ann@example.com'])",
     "select public.prune_outbox(now(), 1)",

@@ -37,10 +37,10 @@ def test_an_event_that_cannot_be_parsed_is_kept_and_its_neighbours_are_folded(wo
 
     assert outcome.failed == []
     assert store.rows(EVENTS) == [["sesmetric:a"], ["sesmetric:b"], ["sesmetric:c"]]
-    [[kind, reason, source, provider, has_claim, letter]] = store.rows(LETTERS)
+    [[kind, reason, source, provider, has_claim, dead_letter]] = store.rows(LETTERS)
     assert (kind, reason, source, provider, has_claim) == ("unparseable", "no id", "main", "sesmetric", True)
-    assert json.loads(letter) == bad
-    assert store.value("select result ->> 'dead' from webhook_inbox where (result ->> 'new')::int = 2") == "1"
+    assert json.loads(dead_letter) == bad
+    assert store.value("select result ->> 'dead' from claims where (result ->> 'new')::int = 2") == "1"
 
 
 def test_events_that_are_not_even_objects_are_kept(workshop: Any, store: Any) -> None:
@@ -76,9 +76,9 @@ def test_records_that_are_no_envelopes_are_kept_whole(workshop: Any, store: Any)
 
     assert outcome.failed == []
     assert store.rows(EVENTS) == [["sesmetric:a"]]
-    letters = store.rows("select kind, source, raw from dead_letters")
-    assert sorted(letter for _, _, letter in letters) == sorted(NO_ENVELOPES)
-    assert {(kind, source) for kind, source, _ in letters} == {("not_an_envelope", None)}
+    dead_letters = store.rows("select kind, source, raw from dead_letters")
+    assert sorted(dead_letter for _, _, dead_letter in dead_letters) == sorted(NO_ENVELOPES)
+    assert {(kind, source) for kind, source, _ in dead_letters} == {("not_an_envelope", None)}
 
 
 def test_the_same_poison_again_is_the_same_dead_letter(workshop: Any, store: Any) -> None:
@@ -99,7 +99,7 @@ def test_an_unforeseen_failure_is_retried_while_its_neighbours_are_folded(worksh
     assert outcome.failed == ["poison"]
     assert store.rows(EVENTS) == [["sesmetric:a"], ["sesmetric:c"]]
     assert store.value("select count(*) from dead_letters") == 0
-    assert store.value("select count(*) from webhook_inbox") == 2
+    assert store.value("select count(*) from claims") == 2
 
 
 @pytest.mark.usefixtures("clumsy")
@@ -113,8 +113,8 @@ def test_an_unforeseen_failure_is_set_aside_with_its_traceback_in_the_end(worksh
     assert failures == [1] * (QUARANTINE_AFTER - 1)
     assert last.failed == []
     assert store.rows(EVENTS) == [["sesmetric:a"], ["sesmetric:b"]]
-    [[kind, reason, letter]] = store.rows("select kind, reason, raw from dead_letters")
-    assert (kind, json.loads(letter)) == ("unexpected", bad)
+    [[kind, reason, dead_letter]] = store.rows("select kind, reason, raw from dead_letters")
+    assert (kind, json.loads(dead_letter)) == ("unexpected", bad)
     assert "Traceback" in reason
     assert "IndexError" in reason
 
@@ -149,11 +149,11 @@ def test_a_value_that_postgres_refuses_is_found_and_its_neighbours_are_folded(wo
 
     assert outcome.failed == []
     assert store.value("select count(*) from email_events") == 9
-    [[kind, reason, letter]] = store.rows("select kind, reason, raw from dead_letters")
-    assert (kind, json.loads(letter)) == ("refused_by_store", refused)
+    [[kind, reason, dead_letter]] = store.rows("select kind, reason, raw from dead_letters")
+    assert (kind, json.loads(dead_letter)) == ("refused_by_store", refused)
     assert reason == "refused by Postgres with SQLSTATE 22P05"
     assert sum(counts.dead for counts in outcome.counts) == 1
-    assert store.value("select count(*) from webhook_inbox where result is null") == 0
+    assert store.value("select count(*) from claims where result is null") == 0
 
 
 def test_a_record_whose_claim_postgres_refuses_is_kept_whole(workshop: Any, store: Any) -> None:

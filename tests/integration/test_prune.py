@@ -9,7 +9,7 @@ import pytest
 from mailfold.errors import TransientStoreError
 from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps import prune as prune_step
-from mailfold.steps.prune import ONE_SNAPSHOT, TIME_GUARD_MS, Shears, prune
+from mailfold.steps.prune import ONE_SNAPSHOT, TIME_GUARD_MS, PruneContext, prune
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -25,7 +25,7 @@ select day, source, type, bounce_class, sum(events) from (
 COUNTS = {
     "events": "select count(*) from email_events",
     "statuses": "select count(*) from message_status",
-    "claims": "select count(*) from webhook_inbox",
+    "claims": "select count(*) from claims",
     "outbox": "select count(*) from outbox",
     "dead_letters": "select count(*) from dead_letters",
 }
@@ -65,7 +65,7 @@ def add_events(
 def run(
     database: Database, *, remaining_ms: Callable[[], int] = lambda: 900_000, **windows: int
 ) -> dict[str, int | bool | None]:
-    shears = Shears(
+    shears = PruneContext(
         database=database,
         retention={**DEFAULT_DAYS, **windows},
         now=NOW,
@@ -143,11 +143,11 @@ def test_out_of_time_it_stops_and_says_so_and_the_next_run_finishes(store: Any, 
     before = store.rows(TOTALS)
     clock = iter([TIME_GUARD_MS + 1, TIME_GUARD_MS + 1])
 
-    stopped = run(database, remaining_ms=lambda: next(clock, TIME_GUARD_MS))
+    suppressed = run(database, remaining_ms=lambda: next(clock, TIME_GUARD_MS))
     between = store.rows(TOTALS)
     finished = run(database)
 
-    assert (stopped["events"], stopped["finished"], stopped["left"]) == (20, False, 15)
+    assert (suppressed["events"], suppressed["finished"], suppressed["left"]) == (20, False, 15)
     assert (finished["events"], finished["finished"], finished["left"]) == (15, True, 0)
     assert before == between == store.rows(TOTALS)
 
@@ -158,7 +158,7 @@ def test_every_table_has_a_window_of_its_own(store: Any, database: Database) -> 
         add_events(store, 3, received=days, name=name)
         store.rows(
             f"insert into message_status values ('{name}', 'a@example.com', 'delivered', '', '{at}', '{at}', '{at}');"
-            "insert into webhook_inbox (claim_key, request_hash, source, created_at)"
+            "insert into claims (claim_key, request_hash, source, created_at)"
             f" values ('{name}', 'h', 's', '{at}');"
             f"insert into outbox (topic, key, body, published_at) values ('t', '{name}', '{{}}', '{at}');"
             "insert into dead_letters (dead_letter_id, kind, reason, raw, received_at, created_at)"
@@ -242,21 +242,21 @@ def test_what_is_left_is_counted_in_every_table_but_not_for_ever(
     add_events(store, 12, received=40)
     add_events(store, 3, received=1, name="new")
     store.rows(
-        "insert into webhook_inbox (claim_key, request_hash, source, created_at)"
+        "insert into claims (claim_key, request_hash, source, created_at)"
         f" select n, 'h', 's', '{days_ago(31)}' from generate_series(1, 2) n"
     )
 
-    stopped = run(database, remaining_ms=lambda: TIME_GUARD_MS)
+    suppressed = run(database, remaining_ms=lambda: TIME_GUARD_MS)
 
-    assert (stopped["finished"], stopped["left"]) == (False, 7 + 2)
+    assert (suppressed["finished"], suppressed["left"]) == (False, 7 + 2)
 
 
 def test_without_time_to_count_nothing_is_said_of_what_is_left(store: Any, database: Database) -> None:
     add_events(store, 12, received=40)
 
-    stopped = run(database, remaining_ms=lambda: prune_step.LEFT_GUARD_MS - 1)
+    suppressed = run(database, remaining_ms=lambda: prune_step.LEFT_GUARD_MS - 1)
 
-    assert (stopped["finished"], stopped["left"]) == (False, None)
+    assert (suppressed["finished"], suppressed["left"]) == (False, None)
 
 
 def test_a_count_that_fails_does_not_fail_the_run(

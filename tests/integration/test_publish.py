@@ -11,10 +11,10 @@ from mailfold.bus import LARGEST_BYTES, Bus
 from mailfold.steps.publish import PAGE_ROWS, REASON_CHARACTERS, TIME_GUARD_MS
 from mailfold.store.connection import Database
 from tests.support.fakes import FakeEvents, refuse_keys
-from tests.support.press import PressRoom, ordered, waiting, write
+from tests.support.press import PublishHarness, ordered, waiting, write
 
 
-def test_in_quiet_everything_is_published_once(store: Any, room: PressRoom) -> None:
+def test_in_quiet_everything_is_published_once(store: Any, room: PublishHarness) -> None:
     write(store, *"abcab" * 50)
 
     first, again = room.publish(), room.publish()
@@ -25,7 +25,7 @@ def test_in_quiet_everything_is_published_once(store: Any, room: PressRoom) -> N
     assert waiting(store) == []
 
 
-def test_a_call_holds_ten_and_never_two_of_a_key(store: Any, room: PressRoom) -> None:
+def test_a_call_holds_ten_and_never_two_of_a_key(store: Any, room: PublishHarness) -> None:
     write(store, *["a"] * 3, *[f"k{n}" for n in range(25)])
 
     room.publish()
@@ -35,7 +35,7 @@ def test_a_call_holds_ten_and_never_two_of_a_key(store: Any, room: PressRoom) ->
     assert all(len(set(call)) == len(call) for call in calls)
 
 
-def test_the_same_change_is_always_the_same_event(store: Any, room: PressRoom) -> None:
+def test_the_same_change_is_always_the_same_event(store: Any, room: PublishHarness) -> None:
     write(store, "a")
     room.publish()
     store.rows("update outbox set published_at = null")
@@ -47,7 +47,7 @@ def test_the_same_change_is_always_the_same_event(store: Any, room: PressRoom) -
     assert first[0]["DetailType"] == "status changed"
 
 
-def test_a_number_that_a_restored_database_draws_again_makes_another_id(store: Any, room: PressRoom) -> None:
+def test_a_number_that_a_restored_database_draws_again_makes_another_id(store: Any, room: PublishHarness) -> None:
     write(store, "a")
     room.publish()
     store.rows("update outbox set published_at = null, created_at = created_at + interval '1 microsecond'")
@@ -60,23 +60,23 @@ def test_a_number_that_a_restored_database_draws_again_makes_another_id(store: A
 
 
 @pytest.mark.parametrize("code", ["ThrottlingException", "InternalFailure", "InvalidArgument", "MalformedDetail"])
-def test_a_refused_change_holds_back_its_key_and_nobody_else(store: Any, room: PressRoom, code: str) -> None:
+def test_a_refused_change_holds_back_its_key_and_nobody_else(store: Any, room: PublishHarness, code: str) -> None:
     write(store, *"abcabca", *[f"k{n}" for n in range(PAGE_ROWS)], *"ab")
     room.events.otherwise = refuse_keys(code, "a")
 
     refused = room.publish()
     held = waiting(store)
     room.events.otherwise = None
-    released = room.publish()
+    lifted = room.publish()
 
     assert refused == {"published": PAGE_ROWS + 5, "failed": 1}
     assert held == [1, 4, 7, PAGE_ROWS + 8]
-    assert released == {"published": 4, "failed": 0}
+    assert lifted == {"published": 4, "failed": 0}
     assert ordered(room.events)
     assert sorted(room.sequences()) == list(range(1, PAGE_ROWS + 10))
 
 
-def test_of_a_call_only_what_was_refused_waits(store: Any, room: PressRoom) -> None:
+def test_of_a_call_only_what_was_refused_waits(store: Any, room: PublishHarness) -> None:
     write(store, *"abcd")
     room.events = FakeEvents(lambda _: [None, "InternalFailure", None, "ThrottlingException"])
 
@@ -84,7 +84,7 @@ def test_of_a_call_only_what_was_refused_waits(store: Any, room: PressRoom) -> N
     assert waiting(store) == [2, 4]
 
 
-def test_a_bus_that_takes_nothing_is_not_asked_again(store: Any, room: PressRoom) -> None:
+def test_a_bus_that_takes_nothing_is_not_asked_again(store: Any, room: PublishHarness) -> None:
     write(store, *[f"k{n}" for n in range(PAGE_ROWS + 5)])
     room.events.otherwise = lambda entries: ["ThrottlingException"] * len(entries)
 
@@ -92,7 +92,7 @@ def test_a_bus_that_takes_nothing_is_not_asked_again(store: Any, room: PressRoom
     assert len(room.events.calls) == 1
 
 
-def test_events_that_are_to_blame_themselves_do_not_stop_the_others(store: Any, room: PressRoom) -> None:
+def test_events_that_are_to_blame_themselves_do_not_stop_the_others(store: Any, room: PublishHarness) -> None:
     too_large = json.dumps({"occurred_at": "x" * LARGEST_BYTES})
     write(store, *[f"large{n}" for n in range(12)], body=too_large)
     write(store, "a", "large3", "b")
@@ -102,7 +102,7 @@ def test_events_that_are_to_blame_themselves_do_not_stop_the_others(store: Any, 
     assert waiting(store) == [*range(1, 13), 14]
 
 
-def test_a_bus_that_fails_keeps_what_it_had_taken_and_ends_the_run(store: Any, room: PressRoom) -> None:
+def test_a_bus_that_fails_keeps_what_it_had_taken_and_ends_the_run(store: Any, room: PublishHarness) -> None:
     write(store, *[f"k{n}" for n in range(30)])
     room.events = FakeEvents(lambda _: [None] * 10, TimeoutError())
 
@@ -111,7 +111,7 @@ def test_a_bus_that_fails_keeps_what_it_had_taken_and_ends_the_run(store: Any, r
     assert len(room.events.calls) == 2
 
 
-def test_a_reason_without_end_is_cut_and_the_change_published(store: Any, room: PressRoom) -> None:
+def test_a_reason_without_end_is_cut_and_the_change_published(store: Any, room: PublishHarness) -> None:
     body = {"because": {"reason": "é" * 300_000, "occurred_at": "2026-01-01T00:00:00+00:00"}, "address": "a"}
     write(store, "a", body=json.dumps(body))
 
@@ -120,7 +120,7 @@ def test_a_reason_without_end_is_cut_and_the_change_published(store: Any, room: 
 
 
 def test_of_two_runs_at_once_one_publishes(
-    store: Any, room: PressRoom, make_press_room: Callable[[], PressRoom]
+    store: Any, room: PublishHarness, make_press_room: Callable[[], PublishHarness]
 ) -> None:
     other = make_press_room()
     write(store, *[f"k{n}" for n in range(15)])
@@ -132,7 +132,7 @@ def test_of_two_runs_at_once_one_publishes(
 
 
 def test_a_run_that_was_away_goes_on_where_the_other_one_stopped(
-    store: Any, room: PressRoom, make_press_room: Callable[[], PressRoom]
+    store: Any, room: PublishHarness, make_press_room: Callable[[], PublishHarness]
 ) -> None:
     """Between two pages the place is free: what the other run takes there is not sent a second time."""
     other = make_press_room()
@@ -147,14 +147,14 @@ def test_a_run_that_was_away_goes_on_where_the_other_one_stopped(
 
 
 @pytest.mark.parametrize("rows", [0, 1, PAGE_ROWS - 1, PAGE_ROWS, PAGE_ROWS + 1, PAGE_ROWS * 2])
-def test_pages_end_where_the_work_does(store: Any, room: PressRoom, rows: int) -> None:
+def test_pages_end_where_the_work_does(store: Any, room: PublishHarness, rows: int) -> None:
     write(store, *[f"k{n % 7}" for n in range(rows)])
 
     assert room.publish() == {"published": rows, "failed": 0}
     assert room.database.statements.count("publish_next") == rows // PAGE_ROWS + 1
 
 
-def test_out_of_time_it_stops_between_two_pages(store: Any, room: PressRoom) -> None:
+def test_out_of_time_it_stops_between_two_pages(store: Any, room: PublishHarness) -> None:
     write(store, *[f"k{n}" for n in range(PAGE_ROWS * 3)])
     left = iter([TIME_GUARD_MS + 1] * 20)
     room.remaining_ms = lambda: next(left, TIME_GUARD_MS)
@@ -165,7 +165,7 @@ def test_out_of_time_it_stops_between_two_pages(store: Any, room: PressRoom) -> 
     assert waiting(store) == list(range(PAGE_ROWS * 2 + 1, PAGE_ROWS * 3 + 1))
 
 
-def test_a_slow_bus_does_not_hold_a_transaction_open_for_long(store: Any, room: PressRoom) -> None:
+def test_a_slow_bus_does_not_hold_a_transaction_open_for_long(store: Any, room: PublishHarness) -> None:
     write(store, *["a"] * 7)
     clock = iter(range(10_000_000, 0, -9_000))
     room.remaining_ms = lambda: next(clock)
@@ -177,7 +177,7 @@ def test_a_slow_bus_does_not_hold_a_transaction_open_for_long(store: Any, room: 
     assert ordered(room.events)
 
 
-def test_a_backlog_is_walked_once_even_while_nothing_can_be_vacuumed(store: Any, room: PressRoom) -> None:
+def test_a_backlog_is_walked_once_even_while_nothing_can_be_vacuumed(store: Any, room: PublishHarness) -> None:
     store.rows(
         "insert into outbox (topic, key, body) select 'status_changed', 'k' || n,"
         ' \'{"occurred_at": "2026-01-01T00:00:00+00:00"}\' from generate_series(1, 5000) n; analyze outbox'
@@ -217,7 +217,9 @@ def test_the_real_function_publishes_and_counts(
     assert "ann" not in written
 
 
-def test_prune_deletes_only_what_is_published(store: Any, room: PressRoom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prune_deletes_only_what_is_published(
+    store: Any, room: PublishHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(store, *"abc")
     room.events.otherwise = refuse_keys("InternalFailure", "b")
     room.publish()

@@ -9,7 +9,7 @@ import pytest
 from mailfold.errors import StoreError, TransientStoreError
 from mailfold.steps.publish import PAGE_ROWS
 from tests.support.fakes import FakeEvents
-from tests.support.press import PressRoom, ordered, waiting, write
+from tests.support.press import PublishHarness, ordered, waiting, write
 from tests.support.state import await_no_session
 
 FAULTS: dict[str, Callable[[], BaseException]] = {
@@ -21,12 +21,12 @@ PAGE = ["begin", "publish_alone", "publish_next", "publish_done", "commit"]
 STATEMENTS = [*PAGE, *PAGE, "begin", "publish_age", "commit"]
 
 
-def interrupted(room: PressRoom) -> None:
+def interrupted(room: PublishHarness) -> None:
     with pytest.raises((StoreError, SystemExit)):
         room.publish()
 
 
-def test_a_run_over_two_pages_needs_every_statement_there_is(store: Any, room: PressRoom) -> None:
+def test_a_run_over_two_pages_needs_every_statement_there_is(store: Any, room: PublishHarness) -> None:
     write(store, *[f"k{n % 3}" for n in range(PAGE_ROWS + 5)])
 
     room.publish()
@@ -46,7 +46,7 @@ PLACES = [
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(("fault", "number"), PLACES)
 def test_a_crash_at_any_statement_loses_nothing_and_overtakes_nothing(
-    store: Any, room: PressRoom, fault: str, done: bool, number: int
+    store: Any, room: PublishHarness, fault: str, done: bool, number: int
 ) -> None:
     rows = PAGE_ROWS + 5
     write(store, *[f"k{n % 3}" for n in range(rows)])
@@ -67,7 +67,7 @@ def test_a_crash_at_any_statement_loses_nothing_and_overtakes_nothing(
 @pytest.mark.parametrize("taken", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("call", range(4))
 def test_a_crash_at_any_call_loses_nothing_and_overtakes_nothing(
-    store: Any, room: PressRoom, taken: bool, call: int
+    store: Any, room: PublishHarness, taken: bool, call: int
 ) -> None:
     write(store, *[f"k{n % 12}" for n in range(24)])
 

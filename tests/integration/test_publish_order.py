@@ -57,7 +57,7 @@ def test_what_is_rolled_back_is_never_announced(store: Any, make_database: Any) 
         raise ZeroDivisionError
 
     assert store.rows(NUMBERED) == []
-    assert store.value("select count(*) from announcements") == 0
+    assert store.value("select count(*) from outbox_staging") == 0
 
 
 def test_within_a_transaction_the_order_of_the_statements_counts(store: Any, make_database: Any) -> None:
@@ -106,7 +106,7 @@ def test_a_stop_and_a_lift_of_an_address_are_announced_in_the_order_of_their_loc
     with first.transaction() as older, ThreadPoolExecutor(1) as pool:
         fold(older, "own", message_id="other")
         with second.transaction() as newer:
-            fold(newer, "stop", kind="complaint", at="2026-01-01T00:00:00Z")
+            fold(newer, "suppress", kind="complaint", at="2026-01-01T00:00:00Z")
             lifting = pool.submit(fold, older, "lift", kind="resubscribe", at="2026-01-02T00:00:00Z")
             await_waiting(store.url("postgres"), 1)
         lifting.result()

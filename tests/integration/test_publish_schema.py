@@ -15,11 +15,11 @@ from mailfold.providers import REGISTRY
 from mailfold.steps.sweep import sweep
 from mailfold.store import batch
 from mailfold.store.connection import Database
-from mailfold.store.suppressions import decide_by_hand
+from mailfold.store.suppressions import decide_manually
 from mailfold.telemetry import Telemetry
 from samples import sampler
 from tests.support.origins import parse
-from tests.support.press import PressRoom
+from tests.support.press import PublishHarness
 from tests.support.records import raw
 from tests.support.schema import faults
 
@@ -52,7 +52,7 @@ class Writer:
 
     def decide(self, effect: Effect, address: str, at: datetime, reason: str = "asked") -> None:
         with self._databases["operate"].transaction() as tx:
-            decide_by_hand(tx, address, effect, decided_at=at, decided_by="ann", reason=reason, publish=True)
+            decide_manually(tx, address, effect, decided_at=at, decided_by="ann", reason=reason, publish=True)
 
 
 @pytest.fixture
@@ -87,11 +87,13 @@ def all_causes(writer: Writer) -> None:
     soft_bounces(writer, "soft@example.com")
     writer.fold("sesmetric", raw("late", at=at(3), message_id="late", recipient="soft@example.com"))
     writer.sweep()
-    writer.decide(Effect.STOP, "hand@example.com", START, "x" * 5_000)
+    writer.decide(Effect.SUPPRESS, "hand@example.com", START, "x" * 5_000)
     writer.decide(Effect.LIFT, "hand@example.com", START + timedelta(minutes=1))
 
 
-def test_every_event_of_every_provider_and_cause_is_as_documented(store: Any, writer: Writer, room: PressRoom) -> None:
+def test_every_event_of_every_provider_and_cause_is_as_documented(
+    store: Any, writer: Writer, room: PublishHarness
+) -> None:
     all_causes(writer)
 
     done = room.publish()
@@ -117,8 +119,8 @@ def test_every_event_of_every_provider_and_cause_is_as_documented(store: Any, wr
     }
 
 
-def test_a_soft_stop_that_late_events_move_before_a_lift_says_who_lifted(writer: Writer, room: PressRoom) -> None:
-    """A lift by hand or by an event; then bounces that happened earlier than those which had stopped the address."""
+def test_a_soft_stop_that_late_events_move_before_a_lift_says_who_lifted(writer: Writer, room: PublishHarness) -> None:
+    """A manual lift or one by an event; then bounces that happened earlier than those which had stopped the address."""
     for name, lift in (("hand@example.com", None), ("event@example.com", "resubscribe")):
         bounces = [
             raw(f"{name}{n}", "bounce", at(10 * n), message_id=f"{name}{n}", recipient=name, bounce_type="Transient")

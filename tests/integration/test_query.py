@@ -60,11 +60,11 @@ def test_an_unknown_message_is_not_found(reader: Reader) -> None:
 def test_a_recipient_is_shown_with_stops_and_events(workshop: Workshop, reader: Reader) -> None:
     workshop.process(record(envelope(hard("e1", "ann+news@example.com"))))
 
-    stopped = reader.get("/v1/recipients/Ann+News@example.com")
+    suppressed = reader.get("/v1/recipients/Ann+News@example.com")
     unknown = reader.get("/v1/recipients/bob@example.com")
 
-    assert not stopped["may_be_mailed"]
-    assert [event["type"] for event in stopped["events"]] == ["bounced"]
+    assert not suppressed["may_be_mailed"]
+    assert [event["type"] for event in suppressed["events"]] == ["bounced"]
     assert unknown["may_be_mailed"]
     assert unknown["suppressions"] == unknown["events"] == []
 
@@ -80,7 +80,7 @@ def test_an_erased_person_is_still_found_by_the_address(workshop: Workshop, stor
 
     assert not shown["may_be_mailed"]
     assert len(shown["events"]) == len(listed["messages"]) == 1
-    assert checked["results"][0]["stopped"]
+    assert checked["results"][0]["suppressed"]
 
 
 def walk(reader: Reader, path: str, name: str, **query: Any) -> Any:
@@ -164,12 +164,12 @@ def test_dead_letters_come_in_groups_then_in_pages_then_whole(workshop: Workshop
 
     groups = {group["kind"]: group for group in reader.get("/v1/dead-letters")["groups"]}
     group_id = groups["not_an_envelope"]["group_id"]
-    pages = list(walk(reader, "/v1/dead-letters", "letters", group=group_id, limit=2))
+    pages = list(walk(reader, "/v1/dead-letters", "dead_letters", group=group_id, limit=2))
     one = reader.get(f"/v1/dead-letters/{pages[0][0]['dead_letter_id']}")
 
-    assert {kind: group["letters"] for kind, group in groups.items()} == {"not_an_envelope": 5, "unparseable": 1}
+    assert {kind: group["dead_letters"] for kind, group in groups.items()} == {"not_an_envelope": 5, "unparseable": 1}
     assert [len(page) for page in pages] == [2, 2, 1]
-    assert len({letter["dead_letter_id"] for page in pages for letter in page}) == 5
+    assert len({dead_letter["dead_letter_id"] for page in pages for dead_letter in page}) == 5
     assert one["raw"].startswith("no envelope")
     assert reader.ask("GET", "/v1/dead-letters/unknown").status == 404
 

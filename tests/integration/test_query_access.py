@@ -103,7 +103,7 @@ def test_the_use_of_a_token_is_noted_once_an_hour(reader: Reader, store: Store) 
 
 
 def test_whoever_guesses_is_slowed_down_and_nobody_else(reader: Reader) -> None:
-    reader.module.keeper.failed.burst = 5
+    reader.module.query_context.wrong_token_rate.burst = 5
 
     statuses = [reader.ask("GET", "/v1/totals", token=new_token(), source_ip="198.51.100.9").status for _ in range(8)]
     one_more = reader.ask("GET", "/v1/totals", token=new_token(), source_ip="198.51.100.9")
@@ -119,7 +119,7 @@ def test_whoever_guesses_is_slowed_down_and_nobody_else(reader: Reader) -> None:
 
 def test_a_token_that_asks_too_often_is_put_off(reader: Reader) -> None:
     other = reader.make_token("other", "read")
-    reader.module.keeper.asked.burst = 3
+    reader.module.query_context.request_rate.burst = 3
 
     statuses = [reader.ask("GET", "/healthz").status for _ in range(5)]
     statuses += [reader.ask("GET", "/v1/totals").status for _ in range(4)]

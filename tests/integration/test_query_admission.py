@@ -33,8 +33,8 @@ def make_environment(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     def make() -> Reader:
         store.rows("delete from api_tokens where name = 'ann'")
         reader = make_reader(monkeypatch, url=store.url("mailfold_query"), owner=store.owner)
-        keeper = reader.module.keeper
-        keeper.failed.burst, keeper.asked.burst = 10, 60
+        keeper = reader.module.query_context
+        keeper.wrong_token_rate.burst, keeper.request_rate.burst = 10, 60
         made.append(reader)
         return reader
 
@@ -143,7 +143,7 @@ def test_the_health_of_a_database_that_is_away_is_kept_as_well(
     environment: Reader, opened: list[str], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(environment.module.keeper.health, "clock", clock)
+    monkeypatch.setattr(environment.module.query_context.health, "clock", clock)
     store.rows("alter table schema_migrations rename to elsewhere")
     away = [environment.ask("GET", "/healthz", token="") for _ in range(20)]
     store.rows("alter table elsewhere rename to schema_migrations")
@@ -163,7 +163,7 @@ def test_a_clock_that_is_set_back_keeps_no_old_result(
     environment: Reader, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(environment.module.keeper.health, "clock", clock)
+    monkeypatch.setattr(environment.module.query_context.health, "clock", clock)
     assert environment.ask("GET", "/healthz", token="").status == 200
     store.rows("alter table schema_migrations rename to elsewhere")
     clock.now -= 3_600
@@ -201,7 +201,7 @@ def test_a_token_that_is_made_after_it_was_refused_is_soon_good(
     environment: Reader, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(environment.module.keeper.digests, "clock", clock)
+    monkeypatch.setattr(environment.module.query_context.digests, "clock", clock)
     early = new_token()
     before = environment.ask("GET", "/v1/totals", token=early).status
     store.rows(
@@ -253,7 +253,7 @@ def test_random_tokens_from_everywhere_cost_few_look_ups_and_shut_no_good_one_ou
     environment: Reader, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(environment.module.keeper.digests.looks, "clock", clock)
+    monkeypatch.setattr(environment.module.query_context.digests.looks, "clock", clock)
     unseen = environment.make_token("unseen", "read")
     opened.clear()
 
@@ -276,4 +276,4 @@ def test_what_is_remembered_of_tokens_is_bounded(environment: Reader) -> None:
     for n in range(3_000):
         flood(environment, 1, source_ip=f"203.0.{n // 250}.{n % 250}")
 
-    assert len(environment.module.keeper.digests.bad) <= 1_000
+    assert len(environment.module.query_context.digests.bad) <= 1_000

@@ -43,10 +43,10 @@ def test_a_stop_is_listed_with_its_evidence(workshop: Workshop, reader: Reader) 
 
     [row] = reader.get("/v1/suppressions")["suppressions"]
     reader.ask("PUT", "/v1/suppressions/ann@example.com", body={"reason": "by letter"})
-    [by_hand] = reader.get("/v1/suppressions")["suppressions"]
+    [found] = reader.get("/v1/suppressions")["suppressions"]
 
     assert (row["evidence"]["event_id"], row["evidence"]["reason"]) == ("sesmetric:e1", "550 5.1.1 no such user")
-    assert (by_hand["evidence"], by_hand["manual_reason"]) == (None, "by letter")
+    assert (found["evidence"], found["manual_reason"]) == (None, "by letter")
 
 
 def test_a_plot_may_go_by_minutes(workshop: Workshop, reader: Reader) -> None:

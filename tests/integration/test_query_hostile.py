@@ -171,5 +171,5 @@ def test_no_line_holds_an_address_or_a_token(
     for confidence in (SECRET, SECRET.upper(), "confidential", reader.token, read_only, "Bearer"):
         assert confidence not in written
     lines = [json.loads(line) for line in written.splitlines()]
-    assert {line["message"] for line in lines if "message" in line} == {"asked"}
+    assert {line["message"] for line in lines if "message" in line} == {"answered"}
     assert {line.get("by") for line in lines if "message" in line} == {None, "ann"}

@@ -17,7 +17,7 @@ from tests.support.reader import Reader, make_reader
 
 ROWS = 150_000
 LARGE = re.compile(r"Seq Scan on (email_events|message_status|suppressions|dead_letters)\b")
-#: Planned anew each time, as pages are.
+#: Planned again each time, as pages are.
 COUNTS = {"read_status_counts", "read_event_series", "read_totals", "read_dead_letter_groups", "watch"}
 DAY = f"{NOW:%Y-%m-%d}"
 

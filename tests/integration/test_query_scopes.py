@@ -70,8 +70,8 @@ def test_every_route_with_every_scope(reader: Reader, route: Route, scope: str, 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_raw_payloads_need_their_own_scope(reader: Reader, two_sources: None, store: Store, scope: str) -> None:
     token = reader.make_token("it", scope)
-    letter = store.value("select dead_letter_id from dead_letters where kind = 'not_an_envelope'")
-    paths = ("/v1/messages/m1", f"/v1/dead-letters/{letter}")
+    dead_letter = store.value("select dead_letter_id from dead_letters where kind = 'not_an_envelope'")
+    paths = ("/v1/messages/m1", f"/v1/dead-letters/{dead_letter}")
 
     with_raw = [reader.ask("GET", path, query={"raw": "true"}, token=token) for path in paths]
     without = [reader.ask("GET", path, query={"raw": "false"}, token=token) for path in paths]
@@ -163,9 +163,9 @@ def test_a_bound_token_without_anything_to_see_sees_nothing(
     reader: Reader, two_sources: None, store: Store, sources: tuple[str, ...]
 ) -> None:
     bound = reader.make_token("bound", "raw", sources=sources)
-    letter = store.value("select dead_letter_id from dead_letters limit 1")
+    dead_letter = store.value("select dead_letter_id from dead_letters limit 1")
 
-    for path in ("/v1/messages/m1", f"/v1/dead-letters/{letter}"):
+    for path in ("/v1/messages/m1", f"/v1/dead-letters/{dead_letter}"):
         assert reader.ask("GET", path, token=bound).status == 404
     assert reader.ask("GET", "/v1/messages", token=bound).body == {"messages": [], "next": None}
     assert reader.ask("GET", "/v1/suppressions", token=bound).body == {"suppressions": [], "next": None}
@@ -192,11 +192,11 @@ def test_whether_an_address_may_be_mailed_is_told_over_all_sources(reader: Reade
     shown = reader.ask("GET", "/v1/recipients/ann@example.com", token=bound).body
 
     assert checked == reader.ask("POST", "/v1/suppressions/check", body=body).body
-    assert [result["stopped"] for result in checked["results"]] == [True, True, False]
+    assert [result["suppressed"] for result in checked["results"]] == [True, True, False]
     assert not shown["may_be_mailed"]
     [row] = shown["suppressions"]
-    assert row["stopped"]
-    assert (row["first_stop"], row["last_stop"], row.get("first_stop_event_id")) == (None, None, None)
+    assert row["suppressed"]
+    assert (row["first_suppress"], row["last_suppress"], row.get("first_suppress_event_id")) == (None, None, None)
     assert [event["event_id"] for event in shown["events"]] == ["sesmetric:ours"]
 
 
@@ -207,7 +207,7 @@ def test_the_list_of_stops_has_the_addresses_that_the_sources_know(reader: Reade
     [row] = reader.ask("GET", "/v1/suppressions", token=bound).body["suppressions"]
     rows = reader.ask("GET", "/v1/suppressions", token=theirs).body["suppressions"]
 
-    assert (row["address"], row["stopped"], row["reason"], row["evidence"]) == (
+    assert (row["address"], row["suppressed"], row["reason"], row["evidence"]) == (
         "ann@example.com",
         True,
         "bounced",

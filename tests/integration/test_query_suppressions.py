@@ -28,7 +28,7 @@ class TestCheck:
         results = self.check(reader, *given)
 
         assert [result["address"] for result in results] == list(given)
-        assert [result["stopped"] for result in results] == [False, True, True, False, False]
+        assert [result["suppressed"] for result in results] == [False, True, True, False, False]
         assert [result["reason"] for result in results] == [None, "bounced", "bounced", None, None]
 
     def test_a_stop_in_a_scope_counts_in_that_scope_only(self, reader: Reader, store: Store) -> None:
@@ -38,13 +38,13 @@ class TestCheck:
             self.check(reader, "hard@example.com", **more) for more in ({}, {"scope": "group:10"}, {"scope": "other"})
         )
 
-        assert [in_all["stopped"], in_scope["stopped"], elsewhere["stopped"]] == [False, True, False]
+        assert [in_all["suppressed"], in_scope["suppressed"], elsewhere["suppressed"]] == [False, True, False]
         assert in_all["scopes"] == ["group:10"]
 
     def test_a_lifted_stop_does_not_count(self, reader: Reader, store: Store) -> None:
-        store.rows("update suppressions set last_lift_at = last_stop_at + interval '1 second'")
+        store.rows("update suppressions set last_lift_at = last_suppress_at + interval '1 second'")
 
-        assert [result["stopped"] for result in self.check(reader, "hard@example.com")] == [False]
+        assert [result["suppressed"] for result in self.check(reader, "hard@example.com")] == [False]
 
     def test_a_thousand_are_one_statement(self, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
         statements: list[str] = []
@@ -55,7 +55,7 @@ class TestCheck:
 
         results = self.check(reader, *(f"a{n}@example.com" for n in range(999)), "hard@example.com")
 
-        assert [result["stopped"] for result in results] == [False] * 999 + [True]
+        assert [result["suppressed"] for result in results] == [False] * 999 + [True]
         assert [name for name in statements if not name.startswith("token_")] == ["read_check"]
 
     def test_more_than_a_thousand_are_refused(self, reader: Reader) -> None:
@@ -79,8 +79,8 @@ class TestByHand:
         between = reader.get("/v1/recipients/bob@example.com")["may_be_mailed"]
         lifted = reader.ask("DELETE", "/v1/suppressions/bob@example.com", body={"reason": "changed his mind"})
 
-        assert (put.status, put.body["stopped"]) == (200, True)
-        assert (lifted.status, lifted.body["stopped"]) == (200, False)
+        assert (put.status, put.body["suppressed"]) == (200, True)
+        assert (lifted.status, lifted.body["suppressed"]) == (200, False)
         assert not between
         assert reader.get("/v1/recipients/bob@example.com")["may_be_mailed"]
         assert store.rows("select topic from outbox order by outbox_id") == [
@@ -96,7 +96,7 @@ class TestByHand:
             "select by_whom, action, subject = erased_form('bob@example.com') from audit_log order by 1, 2"
         )
 
-        assert rows == [["token:ann", "suppressions.lift", True], ["token:ann", "suppressions.stop", True]]
+        assert rows == [["token:ann", "suppressions.lift", True], ["token:ann", "suppressions.suppress", True]]
         assert "bob" not in str(store.rows("select * from audit_log"))
 
     def test_what_was_never_stopped_cannot_be_lifted(self, reader: Reader, store: Store) -> None:
@@ -109,7 +109,7 @@ class TestByHand:
 
         reply = reader.ask("DELETE", "/v1/suppressions/ann@example.com")
 
-        assert reply.body["stopped"] is False
+        assert reply.body["suppressed"] is False
         assert store.rows("select address like 'erased:%' from suppressions") == [[True]]
 
     def test_a_later_decision_stands(self, reader: Reader, store: Store) -> None:

@@ -57,7 +57,7 @@ def test_a_fault_mid_handler_leaves_nothing_and_the_second_delivery_succeeds(
     with monkeypatch.context() as faulty:
         faulty.setattr("mailfold.store.batch.complete", fault)
         failed_first = pipeline.deliver([body])
-    left = store.rows(SIDE_EFFECTS), store.value("select count(*) from webhook_inbox")
+    left = store.rows(SIDE_EFFECTS), store.value("select count(*) from claims")
     failed_second = pipeline.deliver([body], receive_count=2)
 
     assert (failed_first, failed_second) == (1, 0)
@@ -69,7 +69,7 @@ def test_an_event_older_than_the_window_is_treated_as_fresh(pipeline: Pipeline, 
     pipeline.post("main", [BOUNCE])
     pipeline.deliver()
     store.rows("update email_events set received_at = received_at - interval '31 days'")
-    store.rows("update webhook_inbox set created_at = created_at - interval '31 days'")
+    store.rows("update claims set created_at = created_at - interval '31 days'")
 
     pruned = pipeline.prune()
     status = pipeline.post("main", [BOUNCE])
@@ -79,4 +79,4 @@ def test_an_event_older_than_the_window_is_treated_as_fresh(pipeline: Pipeline, 
     assert store.rows("select event_id, received_at > now() - interval '1 day' from email_events") == [
         ["sesmetric:evt_123", True]
     ]
-    assert store.value("select result ->> 'new' from webhook_inbox") == "1"
+    assert store.value("select result ->> 'new' from claims") == "1"

@@ -14,7 +14,7 @@ from mailfold.errors import UnparseableEvent
 from mailfold.providers import REGISTRY
 from mailfold.queue import Record
 from mailfold.steps.operate import operate
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 from tests.integration.conftest import Store, Workshop
@@ -41,7 +41,7 @@ def events(rng: Random, count: int) -> list[Any]:
 def give(url: str, **arguments: Any) -> dict[str, Any]:
     """Order a redrive on a connection of its own."""
     database = Database(url)
-    office = Office(
+    office = OperateContext(
         database=database,
         sources=SOURCES,
         topics=TOPICS,
@@ -86,7 +86,7 @@ def test_live_copies_of_dead_letters_count_once(make_workshop: Callable[[], Work
     batches = [sent[start : start + 5] for start in range(0, 60, 5)]
     make_workshop().process(*[record(envelope(*batch)) for batch in batches])
     expected = everything(store)
-    store.rows("truncate email_events, message_status, suppressions, webhook_inbox, outbox")
+    store.rows("truncate email_events, message_status, suppressions, claims, outbox")
     bury(make_workshop(), batches)
 
     def live() -> None:
@@ -121,7 +121,7 @@ def test_a_redrive_waits_for_the_same_event_under_way_and_then_knows_it(
     with under_way.transaction() as tx:
         tx.execute(
             "insert into email_events (event_id, fingerprint, source, provider, kind, type, scope, occurred_at,"
-            " received_at, machine, payload, blames_message) values ('sesmetric:e1', 'x', 'main', 'sesmetric',"
+            " received_at, machine, payload, message_fault) values ('sesmetric:e1', 'x', 'main', 'sesmetric',"
             " 'delivery', 'delivered', '', now(), now(), false, '{}', false)"
         )
         redrive = threading.Thread(target=lambda: answers.append(give(store.url("mailfold_operate"), apply=True)))
@@ -142,7 +142,7 @@ def test_a_letter_that_somebody_else_folds_is_left_to_them(make_workshop: Callab
         answer = give(store.url("mailfold_operate"), apply=True)["result"]
     other.close()
 
-    assert (answer["letters"], answer["new"]) == (1, 1)
+    assert (answer["dead_letters"], answer["new"]) == (1, 1)
     assert answer["cursor"] is not None
     assert store.value("select count(*) from dead_letters") == 1
 
@@ -159,7 +159,7 @@ def test_a_redrive_waits_for_the_same_token_under_way_and_then_does_not_believe_
     answers: list[dict[str, Any]] = []
     with under_way.transaction() as tx:
         tx.execute(
-            "insert into webhook_inbox (claim_key, request_hash, source, result)"
+            "insert into claims (claim_key, request_hash, source, result)"
             f" values ('{claim_key}', 'of the genuine event', 'mailgun', '{{}}')"
         )
         redrive = threading.Thread(target=lambda: answers.append(give(store.url("mailfold_operate"), apply=True)))

@@ -34,8 +34,8 @@ def test_a_lower_limit_would_stop_and_a_higher_one_release(store: Store, worksho
     lower, higher = order("refold", soft_limit=3), order("refold", soft_limit=7)
 
     # Bob's stop is that of the next sweep, which the rule of today makes as well.
-    assert (lower["stopped"], lower["released"]) == ([["ann@example.com", ""]], [])
-    assert (higher["stopped"], higher["released"]) == ([], [["bob@example.com", ""]])
+    assert (lower["suppressed"], lower["lifted"]) == ([["ann@example.com", ""]], [])
+    assert (higher["suppressed"], higher["lifted"]) == ([], [["bob@example.com", ""]])
     assert (lower["addresses"], lower["bounces"]) == (2, 0)
     assert state(store.rows) == before
 
@@ -51,9 +51,9 @@ def test_a_code_that_were_soft_would_release_and_count_towards_the_limit(
     strict = order("refold", classes={"5.2.2": "soft"}, soft_limit=2)
 
     # Of Bob's bounces five are in a row: he stays stopped, for another reason.
-    assert (found["stopped"], found["released"]) == ([], [["ann@example.com", ""]])
+    assert (found["suppressed"], found["lifted"]) == ([], [["ann@example.com", ""]])
     assert found["bounces"] == 7
-    assert (strict["stopped"], strict["released"]) == ([], [])
+    assert (strict["suppressed"], strict["lifted"]) == ([], [])
     assert state(store.rows) == before
 
 
@@ -64,7 +64,7 @@ def test_a_code_that_were_hard_would_stop(workshop: Workshop, order: Order) -> N
 
     found = order("refold", classes={"5.1.6": "hard"})
 
-    assert (found["addresses"], found["bounces"], found["stopped"]) == (1, 1, [["ann@example.com", ""]])
+    assert (found["addresses"], found["bounces"], found["suppressed"]) == (1, 1, [["ann@example.com", ""]])
 
 
 def test_each_address_is_told_once_on_whatever_pages_its_bounces_stand(workshop: Workshop, order: Order) -> None:
@@ -73,7 +73,7 @@ def test_each_address_is_told_once_on_whatever_pages_its_bounces_stand(workshop:
 
     pages = refold_all(order, soft_limit=2, most=1)
 
-    told = [page["stopped"] for page in pages if page["addresses"]]
+    told = [page["suppressed"] for page in pages if page["addresses"]]
     # What arrives at the same moment has the order of its ids, which tell nothing of addresses.
     assert sorted(told) == [[[f"a{n}@example.com", ""]] for n in range(3)]
 

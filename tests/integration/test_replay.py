@@ -46,11 +46,11 @@ def test_a_wrong_stop_goes_and_what_the_right_reading_says_comes(
     assert {**told, "applied": True} == done
     assert (done["read"], done["changed"], done["total"]) == (2, 1, 2)
     assert done["readings"] == [
-        {"from": "bounced/hard, stop", "to": "bounced/soft", "fields": "bounce_class, effect", "events": 1}
+        {"from": "bounced/hard, suppress", "to": "bounced/soft", "fields": "bounce_class, effect", "events": 1}
     ]
     assert done["statuses"] == {"added": 1, "removed": 1}
-    assert (done["stopped"], done["released"]) == (0, 1)
-    assert done["changed_addresses"] == [{"address": "ann@example.com", "scope": "", "stopped": False}]
+    assert (done["suppressed"], done["lifted"]) == (0, 1)
+    assert done["changed_addresses"] == [{"address": "ann@example.com", "scope": "", "suppressed": False}]
     assert store.rows("select type, bounce_class from message_status order by 1") == [
         ["bounced", "soft"],
         ["delivered", ""],
@@ -65,12 +65,12 @@ def test_what_was_unknown_becomes_what_todays_adapter_says(store: Store, worksho
     done = order("replay", since="2026-01-01T00:00:00Z", apply=True)
 
     assert [(row["from"], row["to"]) for row in done["readings"]] == [
-        ("other", "complained, stop"),
+        ("other", "complained, suppress"),
         ("other", "opened"),
     ]
     assert store.rows("select type from email_events order by event_id") == [["complained"], ["opened"]]
     assert store.value("select type from current_status") == "complained"
-    assert store.value("select last_stop ->> 'type' from suppressions") == "complained"
+    assert store.value("select last_suppress ->> 'type' from suppressions") == "complained"
 
 
 def test_applied_twice_it_changes_nothing_more(store: Store, workshop: Workshop, order: Order) -> None:
@@ -109,8 +109,10 @@ def test_evidence_of_pruned_events_stays(store: Store, workshop: Workshop, order
 
     done = order("replay", recipient="ann@example.com", apply=True)
 
-    assert (done["changed"], done["released"]) == (2, 0)
-    [[first, last, evidence]] = store.rows("select first_stop_at, last_stop_at, last_stop from suppressions")
+    assert (done["changed"], done["lifted"]) == (2, 0)
+    [[first, last, evidence]] = store.rows(
+        "select first_suppress_at, last_suppress_at, last_suppress from suppressions"
+    )
     assert first == last == datetime.fromisoformat("2026-01-01T00:00:00Z")
     assert "e1" in evidence["event_id"]
     assert store.rows("select bounce_class, first_at, last_at from message_status order by 1") == [
@@ -125,8 +127,8 @@ def test_evidence_carries_the_new_reading(store: Store, workshop: Workshop, orde
 
     done = order("replay", source="main", apply=True)
 
-    assert (done["stopped"], done["released"], done["statuses"]) == (0, 0, {})
-    reasons = store.rows("select s.first_stop ->> 'reason', e.reason from suppressions s, email_events e")
+    assert (done["suppressed"], done["lifted"], done["statuses"]) == (0, 0, {})
+    reasons = store.rows("select s.first_suppress ->> 'reason', e.reason from suppressions s, email_events e")
     assert reasons == [[reasons[0][1]] * 2]
     assert reasons[0][0] != "?"
 
@@ -134,14 +136,14 @@ def test_evidence_carries_the_new_reading(store: Store, workshop: Workshop, orde
 def test_a_hand_and_soft_bounces_keep_their_row(store: Store, workshop: Workshop, order: Order) -> None:
     with read_as(every_bounce_hard):
         workshop.process(record(envelope(raw("e1", "bounce", **SOFT))))
-    store.rows("update suppressions set manual_effect = 'stop', manual_at = now(), manual_by = 'bob'")
+    store.rows("update suppressions set manual_effect = 'suppress', manual_at = now(), manual_by = 'bob'")
 
     done = order("replay", source="main", apply=True)
 
-    assert (done["stopped"], done["released"]) == (0, 0)
-    assert store.rows("select manual_by, first_stop, last_stop_at, first_stop_event_id from suppressions") == [
-        ["bob", None, None, None]
-    ]
+    assert (done["suppressed"], done["lifted"]) == (0, 0)
+    assert store.rows(
+        "select manual_by, first_suppress, last_suppress_at, first_suppress_event_id from suppressions"
+    ) == [["bob", None, None, None]]
 
 
 def test_two_stops_of_one_address_on_two_pages_are_told_as_one_release(
@@ -157,7 +159,7 @@ def test_two_stops_of_one_address_on_two_pages_are_told_as_one_release(
     for pages in (told, done):
         assert [page["read"] for page in pages] == [2, 2, 1]
         assert sum(page["changed"] for page in pages) == 5
-        assert [page["released"] for page in pages] == [1, 0, 0]
+        assert [page["lifted"] for page in pages] == [1, 0, 0]
         assert [page["statuses"] for page in pages] == [{"added": 1, "removed": 1}, {}, {}]
     assert store.rows("select * from suppressions") == []
 
@@ -190,7 +192,7 @@ def test_ids_made_of_headers_are_found_by_the_words(store: Store, workshop: Work
 
     assert done["changed"] == 1
     assert store.rows("select event_id, type from email_events") == [["sesmetric:from-a-header", "complained"]]
-    assert store.value("select last_stop_event_id from suppressions") == "sesmetric:from-a-header"
+    assert store.value("select last_suppress_event_id from suppressions") == "sesmetric:from-a-header"
 
 
 def test_no_two_rows_become_the_same_event(store: Store, workshop: Workshop, order: Order) -> None:

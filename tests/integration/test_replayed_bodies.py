@@ -72,7 +72,7 @@ def test_a_retry_with_a_new_stamp_is_the_claim_that_was_taken(
         endpoint.post_signed(BODY, at=later, received_at=later)
         fold(endpoint, workshop)
 
-    assert store.value("select count(*) from webhook_inbox") == 1
+    assert store.value("select count(*) from claims") == 1
     assert store.rows(EVENTS) == [["ann@example.com", "bounced", "soft"]]
 
 

@@ -10,7 +10,7 @@ from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.queue import Record
 from mailfold.request import Source
-from mailfold.steps.process import Bench, process
+from mailfold.steps.process import ProcessContext, process
 from mailfold.store import batch
 from mailfold.store.connection import Database, Transaction
 from mailfold.telemetry import Telemetry
@@ -51,7 +51,7 @@ def test_content_that_another_worker_has_just_stored_is_no_dead_letter(
 def deliver(database: Database, event: Any) -> None:
     head = {"mailfold": 1, "source": "sesmetric", "provider": "sesmetric", "claim_key": "k", "request_hash": "h"}
     body = dumps({**head, "received_at": RECEIVED_AT.isoformat(), "headers": {}, "events": [event]})
-    bench = Bench(
+    context = ProcessContext(
         database=database,
         sources={"sesmetric": SOURCE},
         topics={},
@@ -59,4 +59,4 @@ def deliver(database: Database, event: Any) -> None:
         remaining_ms=lambda: 60_000,
         telemetry=Telemetry("process"),
     )
-    process([Record(record_id="r", body=body, receive_count=1, sent_at=RECEIVED_AT)], bench)
+    process([Record(record_id="r", body=body, receive_count=1, sent_at=RECEIVED_AT)], context)

@@ -94,9 +94,9 @@ def test_a_dead_letter_keeps_them_as_they_were_written(workshop: Any, store: Any
 
     workshop.process(record(envelope(unparseable)), record(no_envelope))
 
-    letters = dict(store.rows("select kind, raw from dead_letters"))
-    assert json.loads(letters["unparseable"]) == unparseable
-    assert letters["not_an_envelope"] == no_envelope
+    dead_letters = dict(store.rows("select kind, raw from dead_letters"))
+    assert json.loads(dead_letters["unparseable"]) == unparseable
+    assert dead_letters["not_an_envelope"] == no_envelope
 
 
 def test_a_key_that_no_encoder_likes_is_refused_by_the_store_and_not_by_a_crash(store: Any) -> None:

@@ -1,4 +1,4 @@
-"""The stop list by hand: look, add, lift, explain, import and export, through the real operate function."""
+"""The suppression list manually: look, add, lift, explain, import and export, through the real operate function."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -34,15 +34,15 @@ def the_scope(order: Order, address: str = ANN) -> dict[str, Any]:
 def test_what_a_person_stops_stays_stopped_until_a_person_lifts_it(workshop: Workshop, order: Order) -> None:
     order("suppressions.add", address=" Ann@Example.com ", reason="asked on the telephone")
     workshop.process(record(envelope(raw("e1", "resubscribe", at="2099-01-01T00:00:00Z"))))
-    stopped = the_scope(order)
+    suppressed = the_scope(order)
 
     order("suppressions.lift", address=ANN, reason="asked again", by="bob")
 
     lifted = the_scope(order)
-    assert (stopped["rule"], stopped["stopped"]) == ("by_hand", True)
-    assert "ann stopped it by hand" in stopped["because"]
-    assert "asked on the telephone" in stopped["because"]
-    assert (lifted["stopped"], lifted["rule"], lifted["since"]) == (False, None, None)
+    assert (suppressed["rule"], suppressed["suppressed"]) == ("manual", True)
+    assert "ann stopped it manually" in suppressed["because"]
+    assert "asked on the telephone" in suppressed["because"]
+    assert (lifted["suppressed"], lifted["rule"], lifted["since"]) == (False, None, None)
 
 
 def test_a_lift_says_who_lifted_and_why_and_a_newer_bounce_stops_again(workshop: Workshop, order: Order) -> None:
@@ -53,10 +53,10 @@ def test_a_lift_says_who_lifted_and_why_and_a_newer_bounce_stops_again(workshop:
     workshop.process(record(envelope(bounce("e2", at="2099-01-01T00:00:00Z"))))
 
     again = the_scope(order)
-    assert (lifted["stopped"], lifted["lifted"]["by"], lifted["lifted"]["why"]) == (False, "bob", "mailbox repaired")
-    assert (again["stopped"], again["rule"]) == (True, "hard_bounce")
+    assert (lifted["suppressed"], lifted["lifted"]["by"], lifted["lifted"]["why"]) == (False, "bob", "mailbox repaired")
+    assert (again["suppressed"], again["rule"]) == (True, "hard_bounce")
     assert again["since"].startswith("2099-01-01")
-    assert again["first_stop"]["occurred_at"].startswith("2026-01-01")
+    assert again["first_suppress"]["occurred_at"].startswith("2026-01-01")
 
 
 def test_decisions_leave_a_line_without_the_address(store: Store, order: Order) -> None:
@@ -109,7 +109,7 @@ def test_each_rule_is_explained_with_its_evidence(
     assert explained["rule"] == rule
     assert "main said so on 2026-01-01" in explained["because"]
     assert explained["because"].endswith("said the server")
-    assert explained["first_stop"]["event_id"] == "sesmetric:e1"
+    assert explained["first_suppress"]["event_id"] == "sesmetric:e1"
 
 
 def test_soft_bounces_are_explained_by_their_limit_and_their_events(
@@ -125,7 +125,7 @@ def test_soft_bounces_are_explained_by_their_limit_and_their_events(
 
     assert (explained["rule"], explained["since"][:10]) == ("soft_bounces", "2026-01-05")
     assert "5 soft bounces in a row from 2026-01-01" in explained["because"]
-    assert explained["soft_stop"]["event_ids"] == [f"sesmetric:e{n}" for n in range(1, 6)]
+    assert explained["soft_suppress"]["event_ids"] == [f"sesmetric:e{n}" for n in range(1, 6)]
     assert len(order("suppressions.explain", address=ANN)["events"]) == 5
 
 
@@ -136,7 +136,7 @@ def test_the_explanation_outlives_the_events(store: Store, workshop: Workshop, o
     store.rows("delete from email_events")
 
     assert the_scope(order) == before
-    assert before["stopped"]
+    assert before["suppressed"]
 
 
 def test_the_list_comes_in_pages_and_by_reason(workshop: Workshop, order: Order) -> None:
@@ -153,7 +153,7 @@ def test_the_list_comes_in_pages_and_by_reason(workshop: Workshop, order: Order)
             break
     bounced = order("suppressions.list", reason="bounced", active=True)["suppressions"]
 
-    assert [(one["address"][0], one["stopped"]) for one in seen] == [
+    assert [(one["address"][0], one["suppressed"]) for one in seen] == [
         ("0", True),
         ("1", False),
         ("2", True),
@@ -181,9 +181,9 @@ def test_an_import_is_foreseen_then_folded_and_twice_adds_nothing(store: Store, 
     second = order("suppressions.import", format="sendgrid-bounces", rows=rows, apply=True)
     known = order("suppressions.import", format="sendgrid-bounces", rows=rows)
 
-    assert (foreseen["new"], foreseen["known"], foreseen["stopped"], nothing) == (2, 0, 0, 0)
+    assert (foreseen["new"], foreseen["known"], foreseen["suppressed"], nothing) == (2, 0, 0, 0)
     assert (first["new"], second["new"], second["known"]) == (2, 0, 2)
-    assert (known["known"], known["stopped"]) == (2, 2)
+    assert (known["known"], known["suppressed"]) == (2, 2)
     assert store.rows("select address, scope from suppressed order by 1") == [
         [ANN, ""],
         ["bob@example.com", "group:10"],
@@ -200,8 +200,8 @@ def test_an_import_joins_what_events_said_in_either_order(store: Store, workshop
     order("suppressions.import", format="ses", rows=[row()], apply=True)
 
     lifted = the_scope(order)
-    assert (lifted["stopped"], lifted["lifted"]["by"]) == (False, "main: resubscribed")
-    assert lifted["first_stop"]["source"] == "import"
+    assert (lifted["suppressed"], lifted["lifted"]["by"]) == (False, "main: resubscribed")
+    assert lifted["first_suppress"]["source"] == "import"
     assert store.rows("select type, bounce_class, payload from email_events where source = 'import'") == [
         ["bounced", "hard", {"email": ANN}]
     ]

@@ -8,7 +8,7 @@ import pytest
 from mailfold.events import Effect
 from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database
-from mailfold.store.suppressions import decide_by_hand
+from mailfold.store.suppressions import decide_manually
 from mailfold.telemetry import Telemetry
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -18,7 +18,7 @@ def store_event(store: Any, number: int, kind: str, *, minute: int, soft: bool =
     bounce_class = "null" if kind != "bounced" else "'soft'" if soft else "'hard'"
     store.rows(
         "insert into email_events (event_id, fingerprint, source, provider, kind, type, bounce_class, scope, "
-        "message_id, recipient, occurred_at, received_at, machine, payload, blames_message) values "
+        "message_id, recipient, occurred_at, received_at, machine, payload, message_fault) values "
         f"('e{number}', 'f', 's', 'p', 'k', '{kind}', {bounce_class}, '', 'm{number}', 'ann@example.com', "
         f"'{START + timedelta(minutes=minute)}', now(), false, '{{}}', {blames})"
     )
@@ -32,7 +32,7 @@ def swept(store: Any) -> Any:
     database.close()
 
 
-def stopped(store: Any) -> list[list[Any]]:
+def suppressed(store: Any) -> list[list[Any]]:
     return store.rows("select reason, since from suppressed where address = 'ann@example.com'")
 
 
@@ -42,8 +42,8 @@ def test_five_soft_bounces_in_a_row_stop_the_address_at_the_fifth(store: Any, sw
 
     first, again = swept(), swept()
 
-    assert (first, again) == ({"stopped": 1, "released": 0}, {"stopped": 0, "released": 0})
-    assert stopped(store) == [["soft_bounces", START + timedelta(minutes=4)]]
+    assert (first, again) == ({"suppressed": 1, "lifted": 0}, {"suppressed": 0, "lifted": 0})
+    assert suppressed(store) == [["soft_bounces", START + timedelta(minutes=4)]]
 
 
 def test_four_are_not_enough_and_what_the_message_caused_does_not_count(store: Any, swept: Any) -> None:
@@ -53,7 +53,7 @@ def test_four_are_not_enough_and_what_the_message_caused_does_not_count(store: A
 
     swept()
 
-    assert stopped(store) == []
+    assert suppressed(store) == []
 
 
 def test_a_delivery_in_between_breaks_the_row_even_when_it_arrives_late(store: Any, swept: Any) -> None:
@@ -64,8 +64,8 @@ def test_a_delivery_in_between_breaks_the_row_even_when_it_arrives_late(store: A
 
     done = swept()
 
-    assert done == {"stopped": 0, "released": 1}
-    assert stopped(store) == []
+    assert done == {"suppressed": 0, "lifted": 1}
+    assert suppressed(store) == []
 
 
 def test_the_stop_outlives_the_events_it_came_from(store: Any, swept: Any) -> None:
@@ -76,7 +76,7 @@ def test_the_stop_outlives_the_events_it_came_from(store: Any, swept: Any) -> No
 
     swept()
 
-    assert len(stopped(store)) == 1
+    assert len(suppressed(store)) == 1
 
 
 def test_a_higher_limit_releases_what_it_would_not_have_stopped(store: Any, swept: Any) -> None:
@@ -86,8 +86,8 @@ def test_a_higher_limit_releases_what_it_would_not_have_stopped(store: Any, swep
 
     same, higher = swept(6), swept(7, publish=True)
 
-    assert (same, higher) == ({"stopped": 1, "released": 0}, {"stopped": 0, "released": 1})
-    assert stopped(store) == []
+    assert (same, higher) == ({"suppressed": 1, "lifted": 0}, {"suppressed": 0, "lifted": 1})
+    assert suppressed(store) == []
     assert store.value("select body -> 'because' ->> 'type' from outbox") == "refolded"
 
 
@@ -103,23 +103,23 @@ def test_a_row_of_which_one_bounce_is_read_otherwise_is_released_although_the_re
 
     done = swept()
 
-    assert (kept, done) == ({"stopped": 0, "released": 0}, {"stopped": 0, "released": 1})
-    assert stopped(store) == []
+    assert (kept, done) == ({"suppressed": 0, "lifted": 0}, {"suppressed": 0, "lifted": 1})
+    assert suppressed(store) == []
 
 
 def decide(store: Any, effect: Effect, minute: int, by: str = "ann") -> bool:
     at = START + timedelta(minutes=minute)
     with store.owner.transaction() as tx:
-        return decide_by_hand(
+        return decide_manually(
             tx, " Ann@Example.com ", effect, decided_at=at, decided_by=by, reason="asked", publish=False
         )
 
 
 def test_a_stop_by_hand_holds_whatever_events_say(store: Any, swept: Any) -> None:
-    decide(store, Effect.STOP, 1)
+    decide(store, Effect.SUPPRESS, 1)
     store.rows("update suppressions set last_lift_at = '2027-01-01', last_lift_event_id = 'x'")
 
-    assert [row[0] for row in stopped(store)] == ["manual"]
+    assert [row[0] for row in suppressed(store)] == ["manual"]
 
 
 def test_a_lift_by_hand_lifts_what_came_before_and_not_what_comes_after(store: Any, swept: Any) -> None:
@@ -128,19 +128,20 @@ def test_a_lift_by_hand_lifts_what_came_before_and_not_what_comes_after(store: A
     swept()
 
     decide(store, Effect.LIFT, 10)
-    lifted = stopped(store)
+    lifted = suppressed(store)
     later = START + timedelta(minutes=11)
     store.rows(
-        f"update suppressions set first_stop_at = '{later}', first_stop_event_id = 'b', last_stop_at = '{later}', "
-        "last_stop_event_id = 'b', first_stop = jsonb_build_object('type', 'bounced')"
+        f"update suppressions set first_suppress_at = '{later}', first_suppress_event_id = 'b', "
+        f"last_suppress_at = '{later}', "
+        "last_suppress_event_id = 'b', first_suppress = jsonb_build_object('type', 'bounced')"
     )
 
     assert lifted == []
-    assert [row[0] for row in stopped(store)] == ["bounced"]
+    assert [row[0] for row in suppressed(store)] == ["bounced"]
 
 
 def test_of_two_decisions_the_later_wins_in_any_order(store: Any) -> None:
-    late, early = decide(store, Effect.STOP, 5), decide(store, Effect.LIFT, 3)
+    late, early = decide(store, Effect.SUPPRESS, 5), decide(store, Effect.LIFT, 3)
 
     assert (late, early) == (True, False)
-    assert [row[0] for row in stopped(store)] == ["manual"]
+    assert [row[0] for row in suppressed(store)] == ["manual"]

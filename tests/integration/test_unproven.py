@@ -116,7 +116,7 @@ def test_no_redrive_folds_it(
 
     done = order("dead-letters.redrive", **chosen, apply=apply)
 
-    assert (done["letters"], done["new"], done["left"], done["left_out"]) == (0, 0, 0, 2)
+    assert (done["dead_letters"], done["new"], done["left"], done["left_out"]) == (0, 0, 0, 2)
     assert "authenticity check" in done["left_out_reason"]
     assert (folded(store), store.rows(LETTERS)) == before
     assert store.rows(STOPPED) == []
@@ -131,7 +131,7 @@ def test_what_is_proven_is_folded_beside_it(workshop: Workshop, captured: Captur
 
     done = order("dead-letters.redrive", ids=chosen, apply=True)
 
-    assert (done["letters"], done["new"], done["left_out"]) == (1, 1, 1)
+    assert (done["dead_letters"], done["new"], done["left_out"]) == (1, 1, 1)
     assert store.rows(LETTERS) == [["claim_conflict", True]]
 
 
@@ -146,7 +146,7 @@ def test_pages_count_each_that_is_left_out_once(
         pages.append(order("dead-letters.redrive", all=True, most=2, cursor=cursor))
         cursor = pages[-1]["cursor"]
 
-    assert (sum(page["letters"] for page in pages), sum(page["left_out"] for page in pages)) == (4, 3)
+    assert (sum(page["dead_letters"] for page in pages), sum(page["left_out"] for page in pages)) == (4, 3)
 
 
 def test_ids_and_the_flag_fold_it_and_the_audit_log_says_so(
@@ -160,14 +160,14 @@ def test_ids_and_the_flag_fold_it_and_the_audit_log_says_so(
     assert (tried["new"], folded(store)) == (1, before)
     done = order("dead-letters.redrive", ids=chosen, unproven=True, apply=True)
 
-    assert (done["letters"], done["new"], done["left_out"]) == (1, 1, 0)
+    assert (done["dead_letters"], done["new"], done["left_out"]) == (1, 1, 0)
     assert store.value("select count(*) from email_events") == 2
     assert store.rows(LETTERS) == [["claim_conflict", True]]
     assert store.rows("select by_whom, action, details from audit_log") == [
         [
             "ann",
             "dead-letters.redrive",
-            {"group": None, "letters": 1, "folded": 1, "left": 0, "unproven": 1, "unproven_ids": chosen},
+            {"group": None, "dead_letters": 1, "folded": 1, "left": 0, "unproven": 1, "unproven_ids": chosen},
         ]
     ]
 
@@ -195,7 +195,7 @@ def test_it_stays_unproven_when_it_cannot_be_folded_today(
 
     done = order("dead-letters.redrive", all=True, apply=True)
 
-    assert (done["letters"], done["left_out"]) == (0, 1)
+    assert (done["dead_letters"], done["left_out"]) == (0, 1)
     assert store.rows(LETTERS) == [["unparseable", True]]
     assert store.rows(STOPPED) == []
 
@@ -215,7 +215,7 @@ def test_the_same_content_by_a_proven_way_is_a_dead_letter_of_its_own(
     workshop.process(record(Captured("another").envelope(event("ceo", "complained"))))
     assert sorted(store.rows(LETTERS)) == [["unparseable", False], ["unparseable", True]]
     [group] = order("dead-letters.groups")["groups"]
-    assert (group["letters"], group["unproven"]) == (2, 1)
+    assert (group["dead_letters"], group["unproven"]) == (2, 1)
     monkeypatch.setitem(REGISTRY, "mailgun", replace(REGISTRY["mailgun"], parse=parse))
 
     done = order("dead-letters.redrive", group=group["group_id"], apply=True)
@@ -287,7 +287,7 @@ def test_of_two_whole_records_under_one_token_one_is_folded(
     assert (done["new"], done["left"]) == (1, 2)
     assert store.value("select count(*) from email_events") == 1
     assert store.rows(LETTERS) == [["claim_conflict", True]] * 2
-    assert store.rows("select result ->> 'new', completed_at is not null from webhook_inbox") == [["1", True]]
+    assert store.rows("select result ->> 'new', completed_at is not null from claims") == [["1", True]]
     # The token is used now: what comes later under it is not believed.
     workshop.process(record(captured.envelope(event("late", "complained"))))
     assert store.value("select count(*) from email_events") == 1
@@ -339,21 +339,23 @@ def test_a_record_of_the_dead_letter_queue_is_tried_as_process_would(
     workshop: Workshop, captured: Captured, order: Order, store: Store
 ) -> None:
     workshop.process(record(captured.envelope(event("genuine"))))
-    before = store.rows("select * from webhook_inbox"), folded(store)
+    before = store.rows("select * from claims"), folded(store)
 
     [told] = order("dead-letters.try", bodies=[captured.envelope(event("forged"))])["records"]
 
     # It goes back onto the queue, where its claim decides: process keeps it, and folds nothing of it.
     assert (told["result"], told["kind"]) == ("conflict", "claim_conflict")
     assert told["events"] == {"new": 0, "duplicate": 0, "conflict": 1, "dead": 0}
-    assert (store.rows("select * from webhook_inbox"), folded(store)) == before
+    assert (store.rows("select * from claims"), folded(store)) == before
 
 
 def test_lists_and_groups_tell_of_it(workshop: Workshop, captured: Captured, order: Order, store: Store) -> None:
     forge(workshop, captured, "a", "b")
     unparseable(workshop)
 
-    groups = {group["kind"]: (group["letters"], group["unproven"]) for group in order("dead-letters.groups")["groups"]}
+    groups = {
+        group["kind"]: (group["dead_letters"], group["unproven"]) for group in order("dead-letters.groups")["groups"]
+    }
     listed = {one["kind"]: one["unproven"] for one in order("dead-letters.list")["dead_letters"]}
     shown = order("dead-letters.show", id=ids(store)[0])
 
@@ -366,18 +368,18 @@ def test_http_leaves_it_out_too(workshop: Workshop, captured: Captured, reader: 
     forge(workshop, captured, "ceo")
     before = folded(store)
     [group] = reader.get("/v1/dead-letters")["groups"]
-    [letter] = reader.get("/v1/dead-letters", group=group["group_id"])["letters"]
-    chosen = letter["dead_letter_id"]
+    [dead_letter] = reader.get("/v1/dead-letters", group=group["group_id"])["dead_letters"]
+    chosen = dead_letter["dead_letter_id"]
 
     def redrive(**body: Any) -> Any:
         return reader.ask("POST", "/v1/dead-letters/redrive", body=body)
 
-    assert (group["letters"], group["unproven"], letter["unproven"]) == (1, 1, True)
+    assert (group["dead_letters"], group["unproven"], dead_letter["unproven"]) == (1, 1, True)
     assert reader.get(f"/v1/dead-letters/{chosen}")["unproven"] is True
     for choice in ({"all": True}, {"group": group["group_id"]}, {"ids": [chosen]}):
         for apply in (False, True):
             told = redrive(**choice, apply=apply).body
-            assert (told["letters"], told["left_out"], "authenticity" in told["left_out_reason"]) == (0, 1, True)
+            assert (told["dead_letters"], told["left_out"], "authenticity" in told["left_out_reason"]) == (0, 1, True)
     for wrong in ({"all": True}, {"group": group["group_id"]}, {}):
         refused = redrive(**wrong, unproven=True, apply=True)
         assert (refused.status, "unproven needs ids" in refused.body["error"]) == (400, True)

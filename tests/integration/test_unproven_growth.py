@@ -17,7 +17,7 @@ Order = Callable[..., dict[str, Any]]
 
 KEPT = "select count(*) from dead_letters"
 BYTES = "select coalesce(sum(octet_length(raw)), 0) from dead_letters"
-NOT_KEPT = "select not_kept from webhook_inbox"
+NOT_KEPT = "select not_kept from claims"
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def test_each_token_has_a_bound_of_its_own(workshop: Workshop, store: Store) -> 
 
     # Of the same content under several tokens one dead letter is kept.
     assert store.value(KEPT) <= 3 * MOST_CONTENTS
-    assert store.value("select count(distinct claim_key) from webhook_inbox") == 3
+    assert store.value("select count(distinct claim_key) from claims") == 3
 
 
 def test_proven_contents_are_all_kept(workshop: Workshop, store: Store) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from local.testing.handlers import Context, load_handler
 from mailfold.errors import TransientStoreError
-from mailfold.norms import LINES
+from mailfold.source_health import THRESHOLDS
 from mailfold.steps.watch import DAY_SECONDS, watch
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
@@ -71,7 +71,7 @@ def test_an_empty_database_is_measured_too(watched: Watched, capsys: pytest.Capt
     assert found[of("watch", "WatchRuns")] == 1
     assert found[of("watch", "DeadLetters")] == found[of("watch", "OldestDeadLetterSeconds")] == 0
     for source in SOURCES:
-        assert {found[of("watch", name, source)] for name in [*LINES, "SourceQuiet"]} == {0}
+        assert {found[of("watch", name, source)] for name in [*THRESHOLDS, "SourceQuiet"]} == {0}
         assert found[of("watch", "SecondsSinceLastEvent", source)] == DAY_SECONDS
 
 
@@ -91,13 +91,13 @@ def test_rates_are_per_source_and_by_hour_and_day(
     answer = watched()
 
     found = metrics(capsys.readouterr().out)
-    assert {name: found[of("watch", name, "main")] for name in LINES} == {
+    assert {name: found[of("watch", name, "main")] for name in THRESHOLDS} == {
         "HardBouncePercentHour": 10.0,
         "HardBouncePercentDay": 8.0,
         "ComplaintPercentHour": 1.0,
         "ComplaintPercentDay": 0.7,
     }
-    assert {found[of("watch", name, "ses")] for name in LINES} == {0}
+    assert {found[of("watch", name, "ses")] for name in THRESHOLDS} == {0}
     assert answer["high"] == 4
 
 

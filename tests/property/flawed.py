@@ -176,10 +176,10 @@ def one_event_per_message() -> Iterator[None]:
 def poison_stops_the_batch() -> Iterator[None]:
     """Fail the whole record when one of its events cannot be read."""
 
-    def set_aside(self: Staged, one: Any, kind: str, reason: str, raw: Any) -> None:
+    def dead_letter_event(self: Staged, one: Any, kind: str, reason: str, raw: Any) -> None:
         raise TransientStoreError("give up on everything")
 
-    with patch.object(Staged, "set_aside", set_aside):
+    with patch.object(Staged, "dead_letter_event", dead_letter_event):
         yield
 
 

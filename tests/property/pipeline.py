@@ -9,7 +9,7 @@ from itertools import count
 
 from mailfold.fold import SOFT_LIMIT
 from mailfold.queue import Record
-from mailfold.steps.process import Bench, process
+from mailfold.steps.process import ProcessContext, process
 from mailfold.steps.sweep import sweep
 from mailfold.store.connection import Database, Parameter, Rows
 from mailfold.telemetry import Telemetry
@@ -130,7 +130,7 @@ class Pipeline:
     def tidy(self) -> None:
         """Empty the tables, so that looking for one history's rows stays quick."""
         self.admin.execute(
-            "truncate email_events, message_status, suppressions, webhook_inbox, dead_letters, outbox, daily_totals"
+            "truncate email_events, message_status, suppressions, claims, dead_letters, outbox, daily_totals"
         )
 
     def close(self) -> None:
@@ -151,8 +151,8 @@ def _again(record: Record, receive: int) -> Record:
     return replace(record, receive_count=receive)
 
 
-def _bench(database: Database, reasons: list[str] | None) -> Bench:
-    return Bench(
+def _bench(database: Database, reasons: list[str] | None) -> ProcessContext:
+    return ProcessContext(
         database=database,
         sources=SOURCES,
         topics={},

@@ -7,7 +7,7 @@ from typing import Any
 
 from mailfold.errors import UnparseableEvent
 from mailfold.events import Event, digest
-from mailfold.fold import fold, soft_stops
+from mailfold.fold import fold, soft_suppressions
 from mailfold.jsontext import dumps
 from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
@@ -24,20 +24,20 @@ Tables = dict[str, Any]
 def expected(facts: Iterable[Fact], mark: str) -> Tables:
     """Fold the set; neither order nor copies exist here."""
     events: list[Event] = []
-    letters: set[str] = set()
+    dead_letters: set[str] = set()
     for fact in facts:
         raw = fact.raw(mark)
         origin = Origin(source=SOURCES[fact.source], received_at=RECEIVED_AT, headers={})
         try:
             events += REGISTRY[fact.source].parse(raw, origin)
         except UnparseableEvent:
-            letters.add(digest(fact.source, "unparseable", dumps(raw)))
+            dead_letters.add(digest(fact.source, "unparseable", dumps(raw)))
     contents = {(event.event_id, event.fingerprint): event for event in events}
     # Of several contents the first by fingerprint is kept: sorted backwards, it is the last to be written here.
     kept = dict(sorted(contents, reverse=True))
     for (event_id, fingerprint), event in contents.items():
         if kept[event_id] != fingerprint:
-            letters.add(digest(event.source, "conflict", f"{event_id}:{fingerprint}"))
+            dead_letters.add(digest(event.source, "conflict", f"{event_id}:{fingerprint}"))
     folded = fold(contents.values())
     return {
         "events": kept,
@@ -47,11 +47,11 @@ def expected(facts: Iterable[Fact], mark: str) -> Tables:
             for (message, recipient, kind, bounce_class), one in folded.statuses.items()
         },
         "suppressions": {
-            key: tuple(_point(point) for point in (one.first_stop, one.last_stop, one.last_lift))
+            key: tuple(_point(point) for point in (one.first_suppress, one.last_suppress, one.last_lift))
             for key, one in folded.suppressions.items()
         },
-        "soft stops": {address: _micros(at) for address, (at, _) in soft_stops(contents.values()).items()},
-        "dead_letters": letters,
+        "soft stops": {address: _micros(at) for address, (at, _) in soft_suppressions(contents.values()).items()},
+        "dead_letters": dead_letters,
         "claims": 0,
     }
 
@@ -66,7 +66,9 @@ def actual(database: Database, mark: str) -> Tables:
     )
     suppressions = database.execute(
         "select address, scope, "
-        + ", ".join(f"{micros(f'{name}_at')}, {name}_event_id" for name in ("first_stop", "last_stop", "last_lift"))
+        + ", ".join(
+            f"{micros(f'{name}_at')}, {name}_event_id" for name in ("first_suppress", "last_suppress", "last_lift")
+        )
         + f" from suppressions where address {like}"
     )
     marked = f"cast(payload as text) {like}"
@@ -85,8 +87,8 @@ def actual(database: Database, mark: str) -> Tables:
         "soft stops": {
             row[0]: row[1]
             for row in database.execute(
-                f"select address, {micros('soft_stop_at')} from suppressions "
-                f"where soft_stop_at is not null and address {like}"
+                f"select address, {micros('soft_suppress_at')} from suppressions "
+                f"where soft_suppress_at is not null and address {like}"
             )
         },
         "suppressions": {
@@ -98,9 +100,9 @@ def actual(database: Database, mark: str) -> Tables:
             row[0] for row in database.execute(f"select dead_letter_id from dead_letters where raw like '%{mark}%'")
         },
         # A claim without a result would be one that was committed before its events.
-        "claims": database.execute(
-            f"select count(*) from webhook_inbox where result is null and claim_key like '{mark}:%'"
-        )[0][0],
+        "claims": database.execute(f"select count(*) from claims where result is null and claim_key like '{mark}:%'")[
+            0
+        ][0],
     }
 
 

@@ -13,7 +13,7 @@ from hypothesis.errors import FlakyFailure, NoSuchExample
 
 from mailfold.request import Request
 from mailfold.steps import receive as receive_step
-from mailfold.steps.receive import Answer, Door
+from mailfold.steps.receive import ReceiveContext, Response
 from tests.property import properties
 from tests.property.flawed import FLAWS
 from tests.property.histories import History, histories
@@ -91,10 +91,10 @@ def test_door_that_dedupes_before_it_verifies_is_caught() -> None:
     seen: set[str] = set()
     verified = receive_step.receive
 
-    def dedupe_first(request: Request, door: Door) -> Answer:
+    def dedupe_first(request: Request, door: ReceiveContext) -> Response:
         event_id = json.loads(request.body)["id"]
         if event_id in seen:
-            return Answer(status=200, body={"status": "duplicate"})
+            return Response(status=200, body={"status": "duplicate"})
         seen.add(event_id)
         return verified(request, door)
 

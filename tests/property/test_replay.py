@@ -20,7 +20,7 @@ from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.steps.operate.replay import replay
 from mailfold.store import connection
 from mailfold.store.connection import Database
@@ -36,7 +36,7 @@ DERIVED = {
     "email_events": "select to_jsonb(e) from email_events e order by event_id",
     "message_status": "select to_jsonb(s) from message_status s order by message_id, recipient, type, bounce_class",
     "suppressions": "select to_jsonb(s) from suppressions s"
-    " where coalesce(last_stop_at, last_lift_at, soft_stop_at) is not null order by address, scope",
+    " where coalesce(last_suppress_at, last_lift_at, soft_suppress_at) is not null order by address, scope",
 }
 TYPES = tuple(EventType)
 
@@ -54,7 +54,7 @@ def misread(event: Event, seed: int) -> Event:
     """Return an event as a wrong mapping might have it, in any of the fields that an adapter decides."""
     if seed % 4 == 0:
         # By chance alone there would hardly ever be a row of soft bounces that is none.
-        return replace(event, type=EventType.BOUNCED, bounce_class=BounceClass.SOFT, effect=None, blames_message=False)
+        return replace(event, type=EventType.BOUNCED, bounce_class=BounceClass.SOFT, effect=None, message_fault=False)
     # By what is the same whatever mark the history bears, so that a failure can be repeated.
     rng = Random(f"{seed} {event.kind} {event.occurred_at} {(event.recipient or '').partition('-')[2]}")
     wrong = {
@@ -66,7 +66,7 @@ def misread(event: Event, seed: int) -> Event:
         "recipient": lambda: {"recipient": event.recipient and event.recipient.replace("ann", "bob")},
         "time": lambda: {"occurred_at": datetime(2026, 1, 1, 0, 0, rng.randrange(3), tzinfo=UTC)},
         "reason": lambda: {"reason": rng.choice([None, "?"])},
-        "blame": lambda: {"blames_message": not event.blames_message},
+        "blame": lambda: {"message_fault": not event.message_fault},
     }
     changes: dict[str, Any] = {}
     for name in rng.sample(sorted(wrong), rng.randrange(4)):
@@ -117,7 +117,7 @@ def operate(pipeline: Pipeline) -> Iterator[Database]:
 
 
 def replay_all(database: Database, *, most: int) -> None:
-    office = Office(
+    office = OperateContext(
         database=database,
         sources=SOURCES,
         topics={},
@@ -141,10 +141,10 @@ def derived(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def empty(pipeline: Pipeline) -> None:
-    """Begin anew, with less effort for a few rows than truncate takes."""
+    """Begin again, with less effort for a few rows than truncate takes."""
     pipeline.admin.execute(
         "set synchronous_commit = off; delete from email_events; delete from message_status; delete from suppressions;"
-        " delete from webhook_inbox; delete from dead_letters; delete from outbox; delete from daily_totals"
+        " delete from claims; delete from dead_letters; delete from outbox; delete from daily_totals"
     )
 
 

@@ -20,9 +20,9 @@ from mailfold.queue import Record
 from mailfold.request import Source
 from mailfold.retention import DEFAULT_DAYS
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.dead_letters import redrive_letters
-from mailfold.steps.operate.office import Office
-from mailfold.steps.process import Bench, process
+from mailfold.steps.operate.context import OperateContext
+from mailfold.steps.operate.dead_letters import redrive_dead_letters
+from mailfold.steps.process import ProcessContext, process
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 from tests.property.pipeline import Pipeline
@@ -75,7 +75,7 @@ def _deliver(pipeline: Pipeline, way: str, contents: list[tuple[int, int]]) -> N
         Record(record_id=f"r{place}", body=_envelope(*content), receive_count=1, sent_at=datetime.now(UTC))
         for place, content in enumerate(contents)
     ]
-    bench = Bench(
+    context = ProcessContext(
         database=pipeline.database,
         sources=sources,
         topics={},
@@ -84,7 +84,7 @@ def _deliver(pipeline: Pipeline, way: str, contents: list[tuple[int, int]]) -> N
         telemetry=Telemetry("process"),
     )
     with _broken() if way == "broken" else contextlib.nullcontext():
-        assert process(records, bench).failed == []
+        assert process(records, context).failed == []
 
 
 @contextlib.contextmanager
@@ -117,7 +117,7 @@ def _redrive(database: Database, choice: str) -> None:
     column = {"all": "true", "groups": "group_id", "ids": "dead_letter_id"}[choice]
     name = {"all": "all", "groups": "group", "ids": "ids"}[choice]
     for [value] in database.execute(f"select distinct {column} from dead_letters order by 1"):
-        office = Office(
+        office = OperateContext(
             database=database,
             sources=SOURCES,
             topics={},
@@ -130,4 +130,4 @@ def _redrive(database: Database, choice: str) -> None:
             remaining_ms=lambda: 60_000,
             telemetry=Telemetry("operate"),
         )
-        redrive_letters(office, Arguments({name: [value] if choice == "ids" else value, "apply": True}))
+        redrive_dead_letters(office, Arguments({name: [value] if choice == "ids" else value, "apply": True}))

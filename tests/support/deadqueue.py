@@ -95,7 +95,7 @@ class FakeTime:
         self.now += seconds
 
 
-def letters(total: int, *, left: int = 0, unproven: int = 0) -> Callable[..., dict[str, Any]]:
+def dead_letters(total: int, *, left: int = 0, unproven: int = 0) -> Callable[..., dict[str, Any]]:
     """Answer commands to redrive: so many dead letters, of which the first ones stay and the last ones are unproven."""
     ids = [f"{number:05}" for number in range(total)]
 
@@ -104,10 +104,10 @@ def letters(total: int, *, left: int = 0, unproven: int = 0) -> Callable[..., di
         page = [key for key in whole_page if said.get("unproven") or int(key) < total - unproven]
         left_out = len(whole_page) - len(page)
         staying = [key for key in page if int(key) < left]
-        why = {"source": "main", "kind": "unparseable", "reason": "no id", "letters": len(staying)}
+        why = {"source": "main", "kind": "unparseable", "reason": "no id", "dead_letters": len(staying)}
         return {
             "applied": apply,
-            "letters": len(page),
+            "dead_letters": len(page),
             "new": len(page) - len(staying),
             "duplicate": 0,
             "conflict": 0,

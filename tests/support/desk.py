@@ -12,7 +12,7 @@ from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
 from mailfold.steps import receive as step
-from mailfold.steps.receive import Answer, Door
+from mailfold.steps.receive import ReceiveContext, Response
 from mailfold.telemetry import Telemetry
 from samples import Keys, Raw, Sampler, sampler, signed
 from tests.support.endpoint import NOW
@@ -42,7 +42,7 @@ class Desk:
         self.sqs = FullableSqs()
         self.manager = FakeSecretsManager({name: list(secrets) or [self.keys.secret]})
         pem = getattr(self.sampler, "certificate", lambda _: "")(self.keys)
-        self.door = Door(
+        self.door = ReceiveContext(
             sources={name: self.source},
             secrets=Secrets(self.manager, "secret", forms=forms_of({name: self.source})),
             queue=Queue(client=self.sqs, url="queue"),
@@ -62,7 +62,7 @@ class Desk:
         headers.pop("X-Postal-Signature", None)
         return sealed, headers
 
-    def post(self, body: bytes, headers: dict[str, str], *, base64_body: bool = False) -> Answer:
+    def post(self, body: bytes, headers: dict[str, str], *, base64_body: bool = False) -> Response:
         event = {
             "requestContext": {"http": {"method": "POST"}},
             "pathParameters": {"source": self.source.name},

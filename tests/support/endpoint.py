@@ -12,7 +12,7 @@ from mailfold.providers.base import Origin
 from mailfold.queue import Queue
 from mailfold.request import Request, Source
 from mailfold.secrets import Secrets
-from mailfold.steps.receive import Answer, Door, receive
+from mailfold.steps.receive import ReceiveContext, Response, receive
 from mailfold.telemetry import Telemetry
 from samples import Keys, Raw, sampler, signed
 from tests.support.fakes import FakeSqs
@@ -38,7 +38,7 @@ class Endpoint:
         self.fetcher = FakeFetcher(getattr(self.sampler, "certificate", lambda keys: "")(self.keys))
         settings = self.sampler.OPTIONS if options is None else options
         self.source = Source(name="main", provider=provider, options=settings)
-        self._door = Door(
+        self._door = ReceiveContext(
             sources={"main": self.source},
             secrets=Secrets(
                 FakeSecretsManager({"main": list(secrets) or [self.keys.secret]}),
@@ -58,17 +58,17 @@ class Endpoint:
 
     def post(
         self, body: bytes, headers: Mapping[str, str], *, method: str = "POST", received_at: datetime = NOW
-    ) -> Answer:
+    ) -> Response:
         """Hand a request in."""
         lowered = {name.lower(): value for name, value in headers.items()}
         request = Request(source_name="main", method=method, headers=lowered, body=body, received_at=received_at)
         return receive(request, self._door)
 
-    def post_signed(self, body: bytes, *, at: datetime = NOW, received_at: datetime = NOW) -> Answer:
+    def post_signed(self, body: bytes, *, at: datetime = NOW, received_at: datetime = NOW) -> Response:
         """Hand a genuine request in."""
         return self.post(*self.sign(body, at=at), received_at=received_at)
 
-    def post_samples(self, *names: str) -> Answer:
+    def post_samples(self, *names: str) -> Response:
         """Hand these samples in, in one genuine request."""
         return self.post_signed(self.sampler.body([dict(self.sampler.SAMPLES[name]) for name in names]))
 
@@ -90,12 +90,12 @@ class Endpoint:
 
 
 def meaning(event: Event) -> str:
-    """Say what an event means: `bounced/hard stop`, `unsubscribed stop in list:7`, `opened by a machine`, …"""
+    """Say what an event means: `bounced/hard suppress`, `unsubscribed suppress in list:7`, `opened by a machine`, …"""
     words = [f"{event.type}/{event.bounce_class}" if event.bounce_class else str(event.type)]
     words += [str(event.effect)] if event.effect else []
     words += [f"in {event.scope}"] if event.scope else []
     words += ["by a machine"] if event.machine else []
-    words += ["for the message"] if event.blames_message else []
+    words += ["for the message"] if event.message_fault else []
     return " ".join(words)
 
 

@@ -17,7 +17,7 @@ from mailfold.events import digest
 from mailfold.providers import REGISTRY
 from mailfold.queue import Record
 from mailfold.request import Source
-from mailfold.steps.process import Bench, process
+from mailfold.steps.process import ProcessContext, process
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 from samples import sampler
@@ -64,7 +64,7 @@ class Desk:
         self.process(*texts)
 
     def process(self, *texts: str) -> None:
-        bench = Bench(
+        context = ProcessContext(
             database=self.database,
             sources=SOURCES,
             topics={},
@@ -80,7 +80,7 @@ class Desk:
                     record_id=f"r{self.records}", body=text, receive_count=1, sent_at=datetime(2026, 1, 1, tzinfo=UTC)
                 )
             )
-        assert process(records, bench).failed == []
+        assert process(records, context).failed == []
 
     def order(self, command: str, **arguments: Any) -> dict[str, Any]:
         answer = self.operate.handler({"command": command, "arguments": arguments, "by": "operator"}, Context())

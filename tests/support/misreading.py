@@ -30,7 +30,7 @@ def read_as(change: Change, provider: str = "sesmetric") -> Iterator[None]:
 def every_bounce_hard(event: Event) -> Event:
     if event.type is not EventType.BOUNCED:
         return event
-    return replace(event, bounce_class=BounceClass.HARD, effect=Effect.STOP)
+    return replace(event, bounce_class=BounceClass.HARD, effect=Effect.SUPPRESS)
 
 
 def everything_other(event: Event) -> Event:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mailfold.bus import Bus
-from mailfold.steps.publish import Press, publish
+from mailfold.steps.publish import PublishContext, publish
 from mailfold.telemetry import Telemetry
 from tests.support.databases import WatchedDatabase
 from tests.support.fakes import FakeEvents
@@ -12,7 +12,7 @@ from tests.support.fakes import FakeEvents
 WAITING = "select outbox_id from outbox where published_at is null order by outbox_id"
 
 
-class PressRoom:
+class PublishHarness:
     """publish on this test's database, with a bus and a clock of its own."""
 
     def __init__(self, url: str) -> None:
@@ -24,7 +24,9 @@ class PressRoom:
         """Run it once."""
         bus = Bus(client=self.events, name="b")
         return publish(
-            Press(database=self.database, bus=bus, remaining_ms=self.remaining_ms, telemetry=Telemetry("publish"))
+            PublishContext(
+                database=self.database, bus=bus, remaining_ms=self.remaining_ms, telemetry=Telemetry("publish")
+            )
         )
 
     def sequences(self) -> list[int]:

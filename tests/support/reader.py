@@ -110,7 +110,7 @@ def make_reader(monkeypatch: pytest.MonkeyPatch, *, url: str, owner: Database) -
     }
     reader = Reader(module=load_handler("query", monkeypatch, environment), owner=owner)
     # Tests ask faster than people do; what the limits are worth has a test of its own.
-    reader.module.keeper.asked.burst = reader.module.keeper.failed.burst = 1_000_000
+    reader.module.query_context.request_rate.burst = reader.module.query_context.wrong_token_rate.burst = 1_000_000
     reader.token = reader.make_token("ann", "raw", "operate")
     return reader
 

@@ -15,7 +15,7 @@ TABLES = {
     "email_events": "select * from email_events order by event_id",
     "message_status": "select * from message_status order by 1, 2, 3, 4",
     "suppressions": "select * from suppressions order by 1, 2",
-    "webhook_inbox": "select claim_key, request_hash, source, result from webhook_inbox order by 1",
+    "claims": "select claim_key, request_hash, source, result from claims order by 1",
     "dead_letters": "select dead_letter_id, kind, source, raw from dead_letters order by 1",
     "outbox": "select topic, key, body from outbox order by 1, 2, body",
 }
@@ -38,12 +38,13 @@ def folded(rows: Query) -> Folded:
     }
     suppressions = {
         (address, scope): Suppression(
-            first_stop=_moment(first_at, first_id),
-            last_stop=_moment(last_at, last_id),
+            first_suppress=_moment(first_at, first_id),
+            last_suppress=_moment(last_at, last_id),
             last_lift=_moment(lift_at, lift_id),
         )
         for address, scope, first_at, first_id, last_at, last_id, lift_at, lift_id in rows(
-            "select address, scope, first_stop_at, first_stop_event_id, last_stop_at, last_stop_event_id,"
+            "select address, scope, first_suppress_at, first_suppress_event_id, last_suppress_at,"
+            " last_suppress_event_id,"
             " last_lift_at, last_lift_event_id from suppressions"
         )
     }

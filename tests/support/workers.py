@@ -10,7 +10,7 @@ from typing import Any
 
 from mailfold.queue import Record
 from mailfold.request import Source
-from mailfold.steps.process import Bench, process
+from mailfold.steps.process import ProcessContext, process
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -23,7 +23,7 @@ def work(pipe: Connection, url: str, sources: Mapping[str, Source], topics: Mapp
     telemetry = Telemetry("process")
     while True:
         records = [Record(**fields, sent_at=datetime.now(UTC)) for fields in pipe.recv()]
-        bench = Bench(
+        context = ProcessContext(
             database=database,
             sources=sources,
             topics=topics,
@@ -31,7 +31,7 @@ def work(pipe: Connection, url: str, sources: Mapping[str, Source], topics: Mapp
             remaining_ms=lambda: 60_000,
             telemetry=telemetry,
         )
-        pipe.send(process(records, bench).failed)
+        pipe.send(process(records, context).failed)
 
 
 class Worker:

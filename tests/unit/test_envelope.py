@@ -101,8 +101,8 @@ def test_a_large_request_is_cut_near_the_target() -> None:
 
 
 @given(st.lists(st.integers(0, 70_000), max_size=12), st.sampled_from("xé😀"))
-def test_whatever_is_cut_stays_whole_ascii_and_within_the_limit(sizes: list[int], letter: str) -> None:
-    events = [{"pad": letter * (size // len(json.dumps(letter)))} for size in sizes]
+def test_whatever_is_cut_stays_whole_ascii_and_within_the_limit(sizes: list[int], dead_letter: str) -> None:
+    events = [{"pad": dead_letter * (size // len(json.dumps(dead_letter)))} for size in sizes]
 
     envelopes = sealed(events)
 

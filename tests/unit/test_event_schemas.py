@@ -58,7 +58,7 @@ def schema(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 def test_there_is_one_for_each_topic_that_the_statements_announce() -> None:
     folder = Path(__file__).parents[2] / "layers/mailfold/python/mailfold/store/sql"
-    statements = "".join((folder / f"{name}.sql").read_text() for name in ("fold", "sweep", "by_hand"))
+    statements = "".join((folder / f"{name}.sql").read_text() for name in ("fold", "sweep", "decide_manually"))
     topics = set(re.findall(r"'(status_changed|\w+_suppressed|suppression_\w+)'", statements))
 
     assert {topic.replace("_", "-") for topic in topics} == SCHEMAS.keys()

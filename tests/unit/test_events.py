@@ -27,7 +27,7 @@ EVENT = Event(
     [
         {"event_id": "sendgrid:2"},
         {"received_at": datetime(2026, 1, 3, tzinfo=UTC)},
-        {"type": EventType.OTHER, "bounce_class": BounceClass.SOFT, "effect": Effect.STOP},
+        {"type": EventType.OTHER, "bounce_class": BounceClass.SOFT, "effect": Effect.SUPPRESS},
         {"raw": {"sg_event_id": "new"}, "reason": "other words"},
     ],
     ids=["id", "arrival", "our mapping", "raw"],
@@ -59,8 +59,8 @@ def test_the_fingerprint_sees_what_the_provider_said(change: dict[str, object]) 
 def test_a_time_that_is_only_our_clock_is_not_part_of_the_fingerprint() -> None:
     first_at, again_at = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC)
 
-    first = replace(EVENT, occurred_at=first_at, received_at=first_at, dated=False)
-    again = replace(EVENT, occurred_at=again_at, received_at=again_at, dated=False)
+    first = replace(EVENT, occurred_at=first_at, received_at=first_at, has_own_time=False)
+    again = replace(EVENT, occurred_at=again_at, received_at=again_at, has_own_time=False)
 
     assert first.fingerprint == again.fingerprint
 

@@ -45,7 +45,7 @@ def event(name: str, event_type: EventType = EventType.DELIVERED, *, at: int = 0
 
 
 def stop(name: str, at: int, **more: object) -> Event:
-    return event(name, EventType.COMPLAINED, at=at, effect=Effect.STOP, **more)
+    return event(name, EventType.COMPLAINED, at=at, effect=Effect.SUPPRESS, **more)
 
 
 def lift(name: str, at: int, **more: object) -> Event:
@@ -89,15 +89,15 @@ def test_an_event_without_message_or_recipient_has_no_status(missing: str) -> No
 def test_a_suppression_keeps_what_happened_first_and_last_whatever_came_first() -> None:
     suppression = only_suppression(stop("late", 9), lift("mid", 5), stop("early", 1), lift("before", 0))
 
-    assert suppression.first_stop == moment(1, "early")
-    assert suppression.last_stop == moment(9, "late")
+    assert suppression.first_suppress == moment(1, "early")
+    assert suppression.last_suppress == moment(9, "late")
     assert suppression.last_lift == moment(5, "mid")
 
 
 def test_at_one_instant_the_id_decides() -> None:
     suppression = only_suppression(stop("b", 1), stop("a", 1), stop("c", 1))
 
-    assert (suppression.first_stop, suppression.last_stop) == (moment(1, "a"), moment(1, "c"))
+    assert (suppression.first_suppress, suppression.last_suppress) == (moment(1, "a"), moment(1, "c"))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ MIX = st.lists(
         st.sampled_from(
             [
                 (EventType.DELIVERED, None),
-                (EventType.COMPLAINED, Effect.STOP),
+                (EventType.COMPLAINED, Effect.SUPPRESS),
                 (EventType.RESUBSCRIBED, Effect.LIFT),
             ]
         ),
@@ -185,11 +185,11 @@ def test_what_says_nothing_about_delivery_has_no_rank() -> None:
 @pytest.mark.parametrize(
     ("kind", "effect"),
     [
-        ((EventType.BOUNCED, HARD), Effect.STOP),
+        ((EventType.BOUNCED, HARD), Effect.SUPPRESS),
         ((EventType.BOUNCED, SOFT), None),
         ((EventType.BOUNCED, UNKNOWN), None),
-        ((EventType.COMPLAINED, None), Effect.STOP),
-        ((EventType.UNSUBSCRIBED, None), Effect.STOP),
+        ((EventType.COMPLAINED, None), Effect.SUPPRESS),
+        ((EventType.UNSUBSCRIBED, None), Effect.SUPPRESS),
         ((EventType.RESUBSCRIBED, None), Effect.LIFT),
         *[((kind, None), None) for kind in EventType if kind in {"processed", "delivered", "deferred", "dropped"}],
         *[((kind, None), None) for kind in EventType if kind in {"opened", "clicked", "other"}],

@@ -83,7 +83,7 @@ def test_nesting_too_deep_to_write_is_malformed() -> None:
         dumps(deep)
 
     while deep:
-        deep = deep.pop()  # type: ignore[assignment]  # unwound by hand: freeing it in one go is recursive as well
+        deep = deep.pop()  # type: ignore[assignment]  # unwound manually: freeing it in one go is recursive as well
 
 
 def test_a_circle_is_malformed() -> None:

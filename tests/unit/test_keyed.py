@@ -60,7 +60,7 @@ class Keyed:
     @property
     def step(self) -> Any:
         """The door inside the function, which a test may tamper with."""
-        return self._door.handler.door
+        return self._door.handler.receive_context
 
     def post(
         self, event: Any, key: str | None = KEY, *, header: str = "X-Idempotency-Key", source: str = "mail"
@@ -74,10 +74,10 @@ class Keyed:
     def kill_an_attempt(self, event: Any, key: str = KEY) -> None:
         """Let an attempt end between its claim and the queue."""
         whole = self.step
-        self._door.handler.door = replace(whole, queue=Queue(client=Dying(), url="queue"))
+        self._door.handler.receive_context = replace(whole, queue=Queue(client=Dying(), url="queue"))
         with pytest.raises(Killed):
             self.post(event, key)
-        self._door.handler.door = whole
+        self._door.handler.receive_context = whole
 
     def queued(self) -> list[dict[str, Any]]:
         """Take every envelope off the queue."""
@@ -228,13 +228,13 @@ def test_the_table_knows_neither_keys_nor_addresses(keyed: Keyed) -> None:
 
 def test_without_a_queue_the_key_is_free_for_the_retry(keyed: Keyed) -> None:
     whole = keyed.step
-    keyed._door.handler.door = replace(
+    keyed._door.handler.receive_context = replace(
         whole, queue=replace(whole.queue, url="https://sqs.eu-west-1.amazonaws.com/1/no")
     )
     assert keyed.post(ONE).status == 503
     assert keyed.records() == []
 
-    keyed._door.handler.door = whole
+    keyed._door.handler.receive_context = whole
 
     assert keyed.post(ONE).status == 200
     assert len(keyed.queued()) == 1

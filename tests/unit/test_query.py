@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mailfold.errors import BadQuestion
+from mailfold.errors import BadRequest
 from mailfold.steps.query import console
 from mailfold.steps.query.cursors import seal, unseal
 from mailfold.steps.query.limits import Buckets
@@ -64,7 +64,7 @@ def test_a_cursor_comes_back_as_it_was() -> None:
     ],
 )
 def test_a_place_of_another_shape_is_refused(place: tuple[str, ...], shape: str) -> None:
-    with pytest.raises(BadQuestion):
+    with pytest.raises(BadRequest):
         unseal(seal({}, *place), {}, shape)
 
 

@@ -207,7 +207,7 @@ def test_a_queue_that_does_not_answer_is_503_and_nothing_is_acknowledged(
     reply = door.post_signed(source, door.body(source, SAMPLE[source]), encoding=encoding)
 
     assert (reply.status, reply.body) == (503, {"error": "cannot accept now, send again"})
-    assert metrics(capsys) == {"RequestsPutOff": 1}
+    assert metrics(capsys) == {"RequestsDeferred": 1}
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_secret_nobody_can_be_verified_with_is_503_and_never_401(
 
     assert (genuine.status, forged.status) == (503, 503)
     assert door.queued() == []
-    assert metrics(capsys) == {"RequestsPutOff": 1, "SecretUnavailable": 1}
+    assert metrics(capsys) == {"RequestsDeferred": 1, "SecretUnavailable": 1}
 
 
 def test_a_secret_that_may_not_be_read_is_503(
@@ -235,7 +235,7 @@ def test_a_secret_that_may_not_be_read_is_503(
     def denied(**_: Any) -> None:
         raise PermissionError("AccessDenied")
 
-    monkeypatch.setattr(door.handler.door.secrets._client, "get_secret_value", denied)
+    monkeypatch.setattr(door.handler.receive_context.secrets._client, "get_secret_value", denied)
 
     assert door.post_signed(source, door.body(source, SAMPLE[source]), encoding=encoding).status == 503
     assert door.queued() == []
@@ -248,7 +248,7 @@ def test_a_secret_rotated_after_the_start_is_found_when_a_signature_fails(
     rotated = sampler(SOURCES[source]).make_keys()
     door.post_signed(source, body, encoding=encoding)
     door.set_secret(json.dumps({source: [rotated.secret, door.keys[source].secret]}))
-    monkeypatch.setattr(door.handler.door.secrets, "_clock", lambda: time.monotonic() + REREAD_AFTER_S + 1)
+    monkeypatch.setattr(door.handler.receive_context.secrets, "_clock", lambda: time.monotonic() + REREAD_AFTER_S + 1)
 
     renewed = door.post(source, body, door.sign(source, body, keys=rotated), encoding=encoding)
     overlapping = door.post_signed(source, body, encoding=encoding)

@@ -10,7 +10,7 @@ import pytest
 from mailfold.events import Event
 from mailfold.providers import REGISTRY
 from mailfold.request import Source
-from mailfold.steps.operate.rereading import reread
+from mailfold.steps.operate.reparse import reread
 from samples import sampler
 from tests.support.origins import parse
 

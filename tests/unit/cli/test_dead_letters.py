@@ -10,9 +10,12 @@ import cli.__main__ as command
 from cli import pace as pacing
 from cli.errors import CommandError, TryAgain
 from cli.pace import ATTEMPTS, BACKLOG, Pace
-from tests.support.deadqueue import FakePlace, FakeQueues, FakeTime, letters
+from tests.support.deadqueue import FakePlace, FakeQueues, FakeTime, dead_letters
 
-GROUPS = {"groups": [{"group_id": "g1", "letters": 250}, {"group_id": "g2", "letters": 7}], "letters": 257}
+GROUPS = {
+    "groups": [{"group_id": "g1", "dead_letters": 250}, {"group_id": "g2", "dead_letters": 7}],
+    "dead_letters": 257,
+}
 
 
 class Terminal(io.StringIO):
@@ -39,7 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, place: FakePlace, *words: str) -> int:
 
 
 def stack(total: int, *, left: int = 0, unproven: int = 0, queues: FakeQueues | None = None) -> FakePlace:
-    redrive = letters(total, left=left, unproven=unproven)
+    redrive = dead_letters(total, left=left, unproven=unproven)
     answers = {"dead-letters.groups": lambda: GROUPS, "dead-letters.redrive": redrive}
     return FakePlace(queues or FakeQueues(), answers)
 
@@ -56,7 +59,7 @@ def test_without_apply_it_is_only_tried(
     assert run(monkeypatch, place, "redrive", "--all") == 0
 
     assert set(applied(place)) == {False}
-    assert "250      folded, new" in capsys.readouterr().out
+    assert "250           folded, new" in capsys.readouterr().out
 
 
 def test_it_is_tried_whole_before_anything_is_done(monkeypatch: pytest.MonkeyPatch, clock: FakeTime) -> None:
@@ -64,7 +67,7 @@ def test_it_is_tried_whole_before_anything_is_done(monkeypatch: pytest.MonkeyPat
 
     assert run(monkeypatch, place, "redrive", "--group", "g1", "--apply", "--yes") == 0
 
-    # Five pages of letters and one that is empty, each time.
+    # Five pages of dead letters and one that is empty, each time.
     assert applied(place) == [False] * 6 + [True] * 6
     assert {arguments.get("group") for name, arguments in place.orders if name == "dead-letters.redrive"} == {"g1"}
 
@@ -94,7 +97,7 @@ def test_what_is_left_is_told_by_the_exit_code_and_in_json(
 
     told = json.loads(capsys.readouterr().out)
     assert (told["tried"]["left"], told["done"]["new"], told["done"]["left"]) == (2, 3, 2)
-    assert told["done"]["reasons"] == [{"source": "main", "kind": "unparseable", "reason": "no id", "letters": 2}]
+    assert told["done"]["reasons"] == [{"source": "main", "kind": "unparseable", "reason": "no id", "dead_letters": 2}]
 
 
 @pytest.mark.parametrize("words", [["--all"], ["--group", "g1"], ["a1", "a2"]])
@@ -108,7 +111,7 @@ def test_how_many_are_left_out_and_why_is_told_before_and_after(
 
     line = "left out: 70; they failed an authenticity check"
     assert (tried.count(line), done.count(line)) == (1, 2)
-    assert "50       folded, new" in done
+    assert "50            folded, new" in done
 
 
 def test_json_tells_how_many_are_left_out(
@@ -240,18 +243,18 @@ def test_a_run_that_breaks_off_says_what_stays(
     place.answers["dead-letters.redrive"] = break_off
 
     assert run(monkeypatch, place, "redrive", "--all", "--apply", "--yes") == 2
-    assert "stopped after 50 letters; what is folded stays folded" in capsys.readouterr().err
+    assert "stopped after 50 dead letters; what is folded stays folded" in capsys.readouterr().err
 
 
 def test_groups_a_list_and_one_letter_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    letter = {"dead_letter_id": "a1", "group_id": "g1", "reason": "no\x1b[2J id", "unproven": True, "not_kept": 41}
-    page = {"dead_letters": [letter], "cursor": "2026-01-01T00:00:00Z a1"}
+    dead_letter = {"dead_letter_id": "a1", "group_id": "g1", "reason": "no\x1b[2J id", "unproven": True, "not_kept": 41}
+    page = {"dead_letters": [dead_letter], "cursor": "2026-01-01T00:00:00Z a1"}
     answers = {
         "dead-letters.groups": lambda: GROUPS,
         "dead-letters.list": lambda **_: page,
-        "dead-letters.show": lambda **_: letter,
+        "dead-letters.show": lambda **_: dead_letter,
     }
     place = FakePlace(FakeQueues(), answers)
 

@@ -109,7 +109,7 @@ def test_a_person_reads_each_check_as_it_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(exam: Examination) -> Iterator[Said]:
-        yield Finding(what="it is \x1b[2Jbroken", mend="mend it")
+        yield Finding(what="it is \x1b[2Jbroken", fix="fix it")
         yield Skipped(why="no time")
         yield Note(text="a note")
 
@@ -119,7 +119,7 @@ def test_a_person_reads_each_check_as_it_ends(
 
     assert capsys.readouterr().out.splitlines() == [
         "one        WRONG  it is  [2Jbroken",
-        "                  mend: mend it",
+        "                  fix: fix it",
         "           -      not checked: no time",
         "           ok     a note",
         "",
@@ -275,7 +275,7 @@ def test_what_an_overwrite_has_dropped_is_told_with_the_way_back(now: str, told:
 
     said = [each for each in check_secrets(exam) if isinstance(each, Finding) and "main" in each.what]
 
-    assert [(each.what, each.mend) for each in said] == [
+    assert [(each.what, each.fix) for each in said] == [
         (f"{told}; the version before this one (AWSPREVIOUS) has one", "bin/mailfold secrets restore")
     ]
 
@@ -291,7 +291,7 @@ def test_without_a_version_before_the_secret_is_to_be_set() -> None:
 
     said = [each for each in check_secrets(exam) if isinstance(each, Finding)]
 
-    assert [(each.what, each.mend) for each in said] == [("main has no secret", "bin/mailfold secrets set main")]
+    assert [(each.what, each.fix) for each in said] == [("main has no secret", "bin/mailfold secrets set main")]
 
 
 def test_several_topics_are_no_unfinished_rotation() -> None:

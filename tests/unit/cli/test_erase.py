@@ -25,7 +25,7 @@ class FakePlace:
         self.commands.append(command)
         if command == "suppressions.explain":
             gone = self.forgets and self.rows == self.stubborn
-            return {"scopes": [{"scope": "", "stopped": not gone}]}
+            return {"scopes": [{"scope": "", "suppressed": not gone}]}
         if arguments["after"] is None:
             counts = {"looked_at": 10, "found": 0, "similar": 1, "changed": 0}
             return {"rows": 20, "tables": {"suppressions": counts}, "next": {"table": "email_events"}}

@@ -23,7 +23,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "recipient.show": {
         "may_be_mailed": False,
-        "suppressions": [{"scope": "", "stopped": True, "first_stop_at": EVENT["occurred_at"], "last_stop_at": None}],
+        "suppressions": [
+            {"scope": "", "suppressed": True, "first_suppress_at": EVENT["occurred_at"], "last_suppress_at": None}
+        ],
         "events": [EVENT],
     },
 }

@@ -14,7 +14,7 @@ import pytest
 
 from cli import __main__ as cli
 from cli.errors import CommandError
-from cli.stop_list_exports import EXPORTS
+from cli.suppression_exports import EXPORTS
 
 Answers = dict[str, Callable[[dict[str, Any]], dict[str, Any]]]
 
@@ -58,7 +58,14 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def stop(address: str, scope: str = "", reason: str = "bounced", **given: Any) -> dict[str, Any]:
     at = "2025-06-01T00:00:00+00:00"
-    row = {"address": address, "scope": scope, "reason": reason, "stopped": True, "since": at, "last_stop_at": at}
+    row = {
+        "address": address,
+        "scope": scope,
+        "reason": reason,
+        "suppressed": True,
+        "since": at,
+        "last_suppress_at": at,
+    }
     return {**row, "detail": "550", **given}
 
 
@@ -76,11 +83,11 @@ IMPORT: Answers = {
 }
 
 
-def decided(stopped: bool) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def decided(suppressed: bool) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda given: {
         "address": given["address"],
         "scope": given["scope"],
-        "suppressions": [{"scope": given["scope"], "stopped": stopped}],
+        "suppressions": [{"scope": given["scope"], "suppressed": suppressed}],
     }
 
 
@@ -91,14 +98,14 @@ EXPLAINED = {
         {
             "scope": "",
             "erased": False,
-            "stopped": True,
+            "suppressed": True,
             "rule": "hard_bounce",
             "because": "a hard bounce",
             "since": "2026-01-01",
-            "first_stop": {"event_id": "e1"},
-            "last_stop": {"event_id": "e1"},
-            "soft_stop": None,
-            "by_hand": None,
+            "first_suppress": {"event_id": "e1"},
+            "last_suppress": {"event_id": "e1"},
+            "soft_suppress": None,
+            "manual": None,
             "lifted": None,
         }
     ],
@@ -154,7 +161,7 @@ def test_an_explanation_is_shown_in_words(run: Run, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert "must not be mailed" in shown
     assert "a hard bounce" in shown
-    assert "by hand  " not in shown
+    assert "manually  " not in shown
 
 
 @pytest.fixture
@@ -202,7 +209,7 @@ def test_a_file_with_bad_rows_is_refused_before_anything_is_asked(
         (
             "mailfold",
             [
-                "address,scope,reason,since,last_stop_at,detail",
+                "address,scope,reason,since,last_suppress_at,detail",
                 "a@x.org,,bounced,2025-06-01T00:00:00+00:00,2025-06-01T00:00:00+00:00,550",
                 "'+b@x.org,,complained,2025-06-01T00:00:00+00:00,2025-06-01T00:00:00+00:00,'=1+1",
                 "c@x.org,tag:news,unsubscribed,2025-06-01T00:00:00+00:00,2025-06-01T00:00:00+00:00,550",

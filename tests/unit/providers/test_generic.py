@@ -19,9 +19,9 @@ from tests.support.endpoint import NOW, Endpoint, meaning, read
 from tests.support.origins import RECEIVED_AT
 
 MEANINGS = {
-    "mapped bounce": "bounced/hard stop",
+    "mapped bounce": "bounced/hard suppress",
     "mapped delivery": "delivered",
-    "mapped complaint": "complained stop",
+    "mapped complaint": "complained suppress",
     "one of our own words": "opened",
     "without an id": "delivered",
     "unknown": "other",
@@ -143,9 +143,9 @@ def test_every_field_has_its_pointer() -> None:
         ("delivered", "delivered"),
         ("bounced", "bounced/unknown"),
         ("bounced/soft", "bounced/soft"),
-        ("bounced/hard", "bounced/hard stop"),
+        ("bounced/hard", "bounced/hard suppress"),
         ("bounced/rubber", "other"),
-        ("unsubscribed", "unsubscribed stop"),
+        ("unsubscribed", "unsubscribed suppress"),
         ("resubscribed", "resubscribed lift"),
         ("nonsense", "other"),
         (5, "other"),
@@ -182,7 +182,7 @@ def test_ids_of_two_senders_may_be_alike() -> None:
 def test_an_event_without_a_time_happened_when_it_arrived() -> None:
     event = configured({"id": "1", "type": "opened"})
 
-    assert (event.occurred_at, event.dated) == (RECEIVED_AT, False)
+    assert (event.occurred_at, event.has_own_time) == (RECEIVED_AT, False)
 
 
 @pytest.mark.parametrize(

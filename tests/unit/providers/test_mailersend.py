@@ -20,13 +20,13 @@ MEANINGS = {
     "deferred": "deferred",
     "delivered": "delivered",
     "soft_bounced": "bounced/soft",
-    "hard_bounced": "bounced/hard stop",
+    "hard_bounced": "bounced/hard suppress",
     "opened": "opened",
     "opened_unique": "opened",
     "clicked": "clicked",
     "clicked_unique": "clicked",
-    "unsubscribed": "unsubscribed stop",
-    "spam_complaint": "complained stop",
+    "unsubscribed": "unsubscribed suppress",
+    "spam_complaint": "complained suppress",
     "without a morph": "processed",
     "unknown": "other",
 }
@@ -108,7 +108,7 @@ def test_payload_version_2_is_read_too() -> None:
 
     (event,) = parse("mailersend", raw)
 
-    assert (event.message_id, event.recipient, event.effect) == ("m2", "bob@example.com", Effect.STOP)
+    assert (event.message_id, event.recipient, event.effect) == ("m2", "bob@example.com", Effect.SUPPRESS)
     assert event.reason == "no such user"
 
 

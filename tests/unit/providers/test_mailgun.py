@@ -20,22 +20,22 @@ MEANINGS = {
     "accepted": "processed",
     "delivered": "delivered",
     "temporary failure": "deferred",
-    "permanent failure": "bounced/hard stop",
-    "dead address": "bounced/hard stop",
+    "permanent failure": "bounced/hard suppress",
+    "dead address": "bounced/hard suppress",
     "given up": "bounced/soft",
     "failure of no class": "bounced/unknown",
-    "suppressed by code": "dropped stop",
-    "suppressed by reason": "dropped stop",
-    "no delivery status": "bounced/hard stop",
+    "suppressed by code": "dropped suppress",
+    "suppressed by reason": "dropped suppress",
+    "no delivery status": "bounced/hard suppress",
     "rejected": "dropped",
     "opened": "opened",
     "opened by a machine": "opened by a machine",
     "clicked": "clicked",
-    "unsubscribed": "unsubscribed stop",
+    "unsubscribed": "unsubscribed suppress",
     # The tags are the message's; whether the recipient left them or everything is not said.
-    "unsubscribed from a tag": "unsubscribed stop",
-    "unsubscribed from a list": "unsubscribed stop in list:news@example.org",
-    "complained": "complained stop",
+    "unsubscribed from a tag": "unsubscribed suppress",
+    "unsubscribed from a list": "unsubscribed suppress in list:news@example.org",
+    "complained": "complained suppress",
     "unknown": "other",
 }
 
@@ -68,14 +68,14 @@ def test_each_sample_means_what_the_table_says(name: str) -> None:
 def test_what_mailgun_did_not_try_is_a_drop_of_a_stopped_address(code: str | int) -> None:
     event = changed("failure of no class", **{"delivery-status": {"code": code}})
 
-    assert meaning(event) == "dropped stop"
+    assert meaning(event) == "dropped suppress"
 
 
 @pytest.mark.parametrize(
     ("words", "means"),
     [
-        ("5.1.1 no such user", "bounced/hard stop"),
-        ("550-5.1.10 unknown.", "bounced/hard stop"),
+        ("5.1.1 no such user", "bounced/hard suppress"),
+        ("550-5.1.10 unknown.", "bounced/hard suppress"),
         ("5.7.1 spam", "bounced/unknown"),
         ("host 5.1.12.9 did not answer", "bounced/unknown"),
         ("host 192.5.1.1 did not answer", "bounced/unknown"),
@@ -226,12 +226,12 @@ LEGACY = (("recipient", "Ann@Example.com"), ("Message-Id", "<m-1@example.org>"),
         ({"event": "delivered"}, "delivered"),
         ({"event": "opened"}, "opened"),
         ({"event": "clicked", "url": "https://example.com/a"}, "clicked"),
-        ({"event": "complained"}, "complained stop"),
-        ({"event": "unsubscribed"}, "unsubscribed stop"),
-        ({"event": "bounced", "code": "550", "error": "5.1.1 no such user"}, "bounced/hard stop"),
+        ({"event": "complained"}, "complained suppress"),
+        ({"event": "unsubscribed"}, "unsubscribed suppress"),
+        ({"event": "bounced", "code": "550", "error": "5.1.1 no such user"}, "bounced/hard suppress"),
         ({"event": "bounced", "code": "550", "error": "refused"}, "bounced/unknown"),
-        ({"event": "dropped", "reason": "hardfail", "code": "605"}, "dropped stop"),
-        ({"event": "dropped", "reason": "hardfail", "code": "606"}, "dropped stop"),
+        ({"event": "dropped", "reason": "hardfail", "code": "605"}, "dropped suppress"),
+        ({"event": "dropped", "reason": "hardfail", "code": "606"}, "dropped suppress"),
         ({"event": "dropped", "reason": "old", "code": "498"}, "dropped"),
     ],
     ids=lambda value: str(value),
@@ -259,7 +259,7 @@ def test_user_variables_of_a_form_post_stand_in_for_nothing(endpoint: Endpoint) 
 
     (raw,) = endpoint.queued
     event = read("mailgun", raw)
-    assert (meaning(event), event.recipient, event.occurred_at) == ("complained stop", "ann@example.com", NOW)
+    assert (meaning(event), event.recipient, event.occurred_at) == ("complained suppress", "ann@example.com", NOW)
     assert event.event_id == f"mailgun:complained:{genuine['token']}:{genuine['timestamp']}"
     assert "signature" not in raw
 

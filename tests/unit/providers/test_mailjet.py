@@ -17,15 +17,15 @@ MEANINGS = {
     "sent": "delivered",
     "open": "opened",
     "click": "clicked",
-    "hard bounce": "bounced/hard stop",
+    "hard bounce": "bounced/hard suppress",
     "soft bounce": "bounced/soft",
-    "soft bounce that stopped the address": "bounced/soft stop",
+    "soft bounce that stopped the address": "bounced/soft suppress",
     "greylisted": "deferred",
-    "blocked for the address": "dropped stop",
+    "blocked for the address": "dropped suppress",
     "blocked for the campaign": "dropped",
-    "spam": "complained stop",
-    "unsub": "unsubscribed stop",
-    "unsub from a list": "unsubscribed stop in list:7",
+    "spam": "complained suppress",
+    "unsub": "unsubscribed suppress",
+    "unsub from a list": "unsubscribed suppress in list:7",
     "unknown": "other",
 }
 
@@ -50,7 +50,7 @@ def test_each_type_of_the_table_has_a_sample() -> None:
 
 @pytest.mark.parametrize("error", [*sorted(STOPPING_BLOCKS), "Spam Reporter"])
 def test_a_block_that_tells_of_the_address_stops_it(error: str) -> None:
-    assert meaning(changed("blocked for the address", error=error)) == "dropped stop"
+    assert meaning(changed("blocked for the address", error=error)) == "dropped suppress"
 
 
 @pytest.mark.parametrize("error", ["duplicate in campaign", "content blocked", "spam content", "system issue", None])
@@ -61,12 +61,12 @@ def test_a_block_that_tells_of_something_else_stops_nobody(error: str | None) ->
 @pytest.mark.parametrize(
     ("hard", "blocked", "error", "means"),
     [
-        (True, False, "user unknown", "bounced/hard stop"),
-        (True, True, "greylisted", "bounced/hard stop"),
+        (True, False, "user unknown", "bounced/hard suppress"),
+        (True, True, "greylisted", "bounced/hard suppress"),
         (False, False, "mailbox inactive", "bounced/soft"),
-        (False, True, "mailbox inactive", "bounced/soft stop"),
+        (False, True, "mailbox inactive", "bounced/soft suppress"),
         (False, False, "greylisted", "deferred"),
-        (False, True, "greylisted", "deferred stop"),
+        (False, True, "greylisted", "deferred suppress"),
         (None, None, None, "bounced/soft"),
     ],
 )

@@ -12,7 +12,7 @@ from samples import mailwebhook as sampler
 from samples.mailwebhook import SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
-MEANINGS = {"mapped": "bounced/hard stop", "reply": "other", "unknown": "other", "without a type": "other"}
+MEANINGS = {"mapped": "bounced/hard suppress", "reply": "other", "unknown": "other", "without a type": "other"}
 
 SIGNATURE = "X-MailWebhook-Signature"
 BODY = sampler.body([SAMPLES["mapped"]])

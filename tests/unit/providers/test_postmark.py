@@ -12,7 +12,7 @@ from samples.postmark import SAMPLES
 from tests.support.endpoint import Endpoint, meaning, read
 
 MEANINGS = {
-    "bounce HardBounce": "bounced/hard stop",
+    "bounce HardBounce": "bounced/hard suppress",
     "bounce SoftBounce": "bounced/soft",
     "bounce Transient": "deferred",
     "bounce DnsError": "deferred",
@@ -20,11 +20,11 @@ MEANINGS = {
     "bounce DMARCPolicy": "bounced/soft for the message",
     "bounce SpamNotification": "bounced/soft for the message",
     "bounce VirusNotification": "bounced/soft for the message",
-    "bounce BadEmailAddress": "dropped stop",
-    "bounce ManuallyDeactivated": "dropped stop",
-    "bounce Unconfirmed": "dropped stop",
-    "bounce SpamComplaint": "complained stop",
-    "bounce Unsubscribe": "unsubscribed stop",
+    "bounce BadEmailAddress": "dropped suppress",
+    "bounce ManuallyDeactivated": "dropped suppress",
+    "bounce Unconfirmed": "dropped suppress",
+    "bounce SpamComplaint": "complained suppress",
+    "bounce Unsubscribe": "unsubscribed suppress",
     "bounce Subscribe": "resubscribed lift",
     "bounce SMTPApiError": "dropped",
     "bounce TemplateRenderingFailed": "dropped",
@@ -35,14 +35,14 @@ MEANINGS = {
     "bounce OpenRelayTest": "other",
     "bounce Unknown": "other",
     "bounce of a new kind": "other",
-    "soft bounce that stopped the address": "bounced/soft stop",
+    "soft bounce that stopped the address": "bounced/soft suppress",
     "Delivery": "delivered",
     "Open": "opened",
     "Click": "clicked",
-    "SpamComplaint": "complained stop",
-    "left a stream": "unsubscribed stop in stream:broadcast",
-    "stream stopped by a bounce": "bounced/hard stop in stream:broadcast",
-    "stream stopped by a complaint": "complained stop in stream:broadcast",
+    "SpamComplaint": "complained suppress",
+    "left a stream": "unsubscribed suppress in stream:broadcast",
+    "stream stopped by a bounce": "bounced/hard suppress in stream:broadcast",
+    "stream stopped by a complaint": "complained suppress in stream:broadcast",
     "joined a stream again": "resubscribed lift in stream:broadcast",
     "unknown": "other",
 }
@@ -67,7 +67,7 @@ def test_each_row_of_the_tables_has_a_sample() -> None:
 
 @pytest.mark.parametrize("code", [1, 512, 100001, None])
 def test_the_type_is_read_by_its_word_not_by_its_code(code: int | None) -> None:
-    assert meaning(changed("SpamComplaint", TypeCode=code)) == "complained stop"
+    assert meaning(changed("SpamComplaint", TypeCode=code)) == "complained suppress"
     assert meaning(changed("bounce SoftBounce", TypeCode=code)) == "bounced/soft"
 
 

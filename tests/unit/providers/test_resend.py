@@ -16,20 +16,20 @@ MEANINGS = {
     "email.sent": "processed",
     "email.delivered": "delivered",
     "email.delivery_delayed": "deferred",
-    "permanent bounce": "bounced/hard stop",
+    "permanent bounce": "bounced/hard suppress",
     "transient bounce": "bounced/soft",
     "undetermined bounce": "bounced/unknown",
-    "bounce without a type": "bounced/hard stop",
-    "suppressed bounce": "dropped stop",
-    "email.suppressed": "dropped stop",
+    "bounce without a type": "bounced/hard suppress",
+    "suppressed bounce": "dropped suppress",
+    "email.suppressed": "dropped suppress",
     "email.failed": "dropped",
     "email.opened": "opened",
     "email.clicked": "clicked",
-    "email.complained": "complained stop",
+    "email.complained": "complained suppress",
     "of several recipients": "delivered",
-    "suppression.added": "dropped stop",
+    "suppression.added": "dropped suppress",
     "suppression.removed": "resubscribed lift",
-    "contact unsubscribed": "unsubscribed stop",
+    "contact unsubscribed": "unsubscribed suppress",
     "contact updated": "other",
     "unknown": "other",
 }
@@ -66,7 +66,7 @@ def test_what_is_not_about_a_mail_that_was_sent_is_other(kind: str) -> None:
 def test_what_was_never_sent_is_a_drop_of_a_stopped_address(subtype: str) -> None:
     bounce = {"type": "Permanent", "subType": subtype}
 
-    assert meaning(about("permanent bounce", bounce=bounce)) == "dropped stop"
+    assert meaning(about("permanent bounce", bounce=bounce)) == "dropped suppress"
 
 
 def test_a_bounce_type_nobody_knows_condemns_no_address() -> None:
@@ -119,7 +119,7 @@ def test_an_entry_of_the_stop_list_names_its_address_and_no_message() -> None:
         "resend", {"type": "suppression.added", "created_at": "2026-01-01T00:00:00Z", "data": {"email": "B@x"}}
     )
 
-    assert (event.recipient, event.message_id, meaning(event)) == ("b@x", None, "dropped stop")
+    assert (event.recipient, event.message_id, meaning(event)) == ("b@x", None, "dropped suppress")
 
 
 @pytest.mark.parametrize("stamp", ["2026-01-01T00:00:02.126Z", "2026-01-01T00:00:02.126000+00:00"])

@@ -16,18 +16,18 @@ MEANINGS: dict[str, tuple[EventType, BounceClass | None, Effect | None, str]] = 
     "processed": (EventType.PROCESSED, None, None, ""),
     "deferred": (EventType.DEFERRED, None, None, ""),
     "delivered": (EventType.DELIVERED, None, None, ""),
-    "bounce": (EventType.BOUNCED, HARD, Effect.STOP, ""),
+    "bounce": (EventType.BOUNCED, HARD, Effect.SUPPRESS, ""),
     "blocked": (EventType.BOUNCED, SOFT, None, ""),
     "bounce without type": (EventType.BOUNCED, SOFT, None, ""),
     "bounce of no class": (EventType.BOUNCED, UNKNOWN, None, ""),
-    "dropped for the address": (EventType.DROPPED, None, Effect.STOP, ""),
+    "dropped for the address": (EventType.DROPPED, None, Effect.SUPPRESS, ""),
     "dropped for the content": (EventType.DROPPED, None, None, ""),
     "open": (EventType.OPENED, None, None, ""),
     "machine open": (EventType.OPENED, None, None, ""),
     "click": (EventType.CLICKED, None, None, ""),
-    "spamreport": (EventType.COMPLAINED, None, Effect.STOP, ""),
-    "unsubscribe": (EventType.UNSUBSCRIBED, None, Effect.STOP, ""),
-    "group_unsubscribe": (EventType.UNSUBSCRIBED, None, Effect.STOP, "group:10"),
+    "spamreport": (EventType.COMPLAINED, None, Effect.SUPPRESS, ""),
+    "unsubscribe": (EventType.UNSUBSCRIBED, None, Effect.SUPPRESS, ""),
+    "group_unsubscribe": (EventType.UNSUBSCRIBED, None, Effect.SUPPRESS, "group:10"),
     "group_resubscribe": (EventType.RESUBSCRIBED, None, Effect.LIFT, "group:10"),
     "unknown": (EventType.OTHER, None, None, ""),
 }
@@ -75,7 +75,7 @@ def test_the_type_of_a_bounce_is_the_authority_and_its_status_the_next(
 
 @pytest.mark.parametrize("reason", STOPPING_DROPS)
 def test_a_drop_for_a_dead_address_stops_it_however_it_is_spelt(reason: str) -> None:
-    assert read("dropped for the address", reason=reason.title()).effect is Effect.STOP
+    assert read("dropped for the address", reason=reason.title()).effect is Effect.SUPPRESS
 
 
 @pytest.mark.parametrize(

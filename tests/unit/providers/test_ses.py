@@ -21,22 +21,22 @@ MEANINGS: dict[str, Meaning] = {
     "Send": (EventType.PROCESSED, None, None, "", [ANN]),
     "Delivery": (EventType.DELIVERED, None, None, "", [ANN]),
     "DeliveryDelay": (EventType.DEFERRED, None, None, "", [ANN]),
-    "permanent bounce": (EventType.BOUNCED, HARD, Effect.STOP, "", [BOB]),
+    "permanent bounce": (EventType.BOUNCED, HARD, Effect.SUPPRESS, "", [BOB]),
     "permanent bounce of a 4.x.x": (EventType.BOUNCED, SOFT, None, "", [BOB]),
     "transient bounce": (EventType.BOUNCED, SOFT, None, "", [BOB]),
     "undetermined bounce": (EventType.BOUNCED, UNKNOWN, None, "", [BOB]),
-    "suppressed bounce": (EventType.DROPPED, None, Effect.STOP, "", [BOB]),
-    "complaint": (EventType.COMPLAINED, None, Effect.STOP, "", [ANN, BOB]),
+    "suppressed bounce": (EventType.DROPPED, None, Effect.SUPPRESS, "", [BOB]),
+    "complaint": (EventType.COMPLAINED, None, Effect.SUPPRESS, "", [ANN, BOB]),
     "not spam": (EventType.OTHER, None, None, "", [ANN, BOB]),
-    "suppressed complaint": (EventType.DROPPED, None, Effect.STOP, "", [ANN, BOB]),
+    "suppressed complaint": (EventType.DROPPED, None, Effect.SUPPRESS, "", [ANN, BOB]),
     "Reject": (EventType.DROPPED, None, None, "", [ANN]),
     "Rendering Failure": (EventType.DROPPED, None, None, "", [ANN]),
     "Open": (EventType.OPENED, None, None, "", [ANN]),
     "Open of several recipients": (EventType.OPENED, None, None, "", [None]),
     "Click": (EventType.CLICKED, None, None, "", [ANN]),
-    "left the list": (EventType.UNSUBSCRIBED, None, Effect.STOP, "list:news", [ANN]),
+    "left the list": (EventType.UNSUBSCRIBED, None, Effect.SUPPRESS, "list:news", [ANN]),
     "joined the list again": (EventType.RESUBSCRIBED, None, Effect.LIFT, "list:news", [ANN]),
-    "left a topic": (EventType.UNSUBSCRIBED, None, Effect.STOP, "list:news/daily", [ANN]),
+    "left a topic": (EventType.UNSUBSCRIBED, None, Effect.SUPPRESS, "list:news/daily", [ANN]),
     "unknown": (EventType.OTHER, None, None, "", [None]),
     "feedback notification": (EventType.BOUNCED, SOFT, None, "", [BOB]),
 }
@@ -99,7 +99,7 @@ def test_a_permanent_bounce_is_hard_only_for_whom_it_is_permanent() -> None:
 
     assert {event.recipient: (event.bounce_class, event.effect) for event in events} == {
         ANN: (SOFT, None),
-        BOB: (HARD, Effect.STOP),
+        BOB: (HARD, Effect.SUPPRESS),
     }
 
 
@@ -107,13 +107,13 @@ def test_a_permanent_bounce_is_hard_only_for_whom_it_is_permanent() -> None:
 def test_what_was_never_sent_is_a_drop_of_a_stopped_address(subtype: str) -> None:
     [event] = read(changed("permanent bounce", "bounce", bounceSubType=subtype))
 
-    assert (event.type, event.bounce_class, event.effect) == (EventType.DROPPED, None, Effect.STOP)
+    assert (event.type, event.bounce_class, event.effect) == (EventType.DROPPED, None, Effect.SUPPRESS)
 
 
 def test_a_complaint_without_a_type_still_stops() -> None:
     events = read(changed("complaint", "complaint", complaintFeedbackType=...))
 
-    assert [event.effect for event in events] == [Effect.STOP, Effect.STOP]
+    assert [event.effect for event in events] == [Effect.SUPPRESS, Effect.SUPPRESS]
 
 
 def test_each_recipient_has_an_event_of_its_own() -> None:

@@ -164,9 +164,9 @@ def test_spellings_do_not_push_a_certificate_out_of_the_cache(monkeypatch: pytes
     ],
 )
 def test_a_certificate_holds_between_its_dates(keys: Keys, begins: datetime, ends: datetime, status: int) -> None:
-    dated = certified(keys, begins=begins, ends=ends)
+    has_own_time = certified(keys, begins=begins, ends=ends)
 
-    assert post(Endpoint("ses", keys=dated), sealed(dated, NOTIFICATION)) == status
+    assert post(Endpoint("ses", keys=has_own_time), sealed(has_own_time, NOTIFICATION)) == status
 
 
 @pytest.mark.parametrize(

@@ -309,7 +309,7 @@ def test_both_producers_of_one_bounce_make_one_event(endpoint: Endpoint, keys: K
 
     first, second = (endpoint.read(raw) for raw in endpoint.queued)
     assert first.raw != second.raw
-    assert meaning(first) == "bounced/hard stop"
+    assert meaning(first) == "bounced/hard suppress"
     assert (first.event_id, first.fingerprint) == (second.event_id, second.fingerprint)
 
 

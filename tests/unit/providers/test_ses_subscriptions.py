@@ -11,7 +11,7 @@ from samples import Raw
 from samples.ses import SAMPLES
 from tests.support.origins import parse
 
-STOP, LIFT = Effect.STOP, Effect.LIFT
+SUPPRESS, LIFT = Effect.SUPPRESS, Effect.LIFT
 
 
 def subscription(before: Raw, after: Raw) -> Raw:
@@ -28,21 +28,21 @@ def topics(*, everything: bool = False, **statuses: str) -> Raw:
 @pytest.mark.parametrize(
     ("before", "after", "effects"),
     [
-        (topics(), topics(everything=True), {"list:news": STOP}),
-        (topics(daily="OptIn"), topics(everything=True, daily="OptOut"), {"list:news": STOP}),
+        (topics(), topics(everything=True), {"list:news": SUPPRESS}),
+        (topics(daily="OptIn"), topics(everything=True, daily="OptOut"), {"list:news": SUPPRESS}),
         (topics(everything=True), topics(), {"list:news": LIFT}),
-        (topics(daily="OptIn"), topics(daily="OptOut"), {"list:news/daily": STOP}),
+        (topics(daily="OptIn"), topics(daily="OptOut"), {"list:news/daily": SUPPRESS}),
         (topics(daily="OptOut"), topics(daily="OptIn"), {"list:news/daily": LIFT}),
-        (topics(daily="OptIn", weekly="OptIn"), topics(daily="OptOut", weekly="OptIn"), {"list:news/daily": STOP}),
+        (topics(daily="OptIn", weekly="OptIn"), topics(daily="OptOut", weekly="OptIn"), {"list:news/daily": SUPPRESS}),
         (
             topics(daily="OptIn", weekly="OptOut"),
             topics(daily="OptOut", weekly="OptIn"),
-            {"list:news/daily": STOP, "list:news/weekly": LIFT},
+            {"list:news/daily": SUPPRESS, "list:news/weekly": LIFT},
         ),
         (
             topics(everything=True),
             topics(daily="OptOut"),
-            {"list:news": LIFT, "list:news/daily": STOP},
+            {"list:news": LIFT, "list:news/daily": SUPPRESS},
         ),
     ],
     ids=["left all", "left all and a topic", "joined", "left one", "joined one", "one of two", "swapped", "joined but"],
@@ -53,7 +53,7 @@ def test_each_change_is_an_event_in_its_own_scope(before: Raw, after: Raw, effec
     assert {event.scope: event.effect for event in events} == effects
     assert len({event.event_id for event in events}) == len(effects)
     for event in events:
-        wanted = EventType.UNSUBSCRIBED if event.effect is STOP else EventType.RESUBSCRIBED
+        wanted = EventType.UNSUBSCRIBED if event.effect is SUPPRESS else EventType.RESUBSCRIBED
         assert (event.type, event.kind) == (wanted, f"Subscription/{wanted}")
 
 

@@ -19,16 +19,16 @@ MEANINGS = {
     "policy_rejection": "dropped",
     "generation_rejection": "dropped",
     "generation_failure": "dropped",
-    "spam_complaint": "complained stop",
+    "spam_complaint": "complained suppress",
     "out_of_band": "bounced/unknown",
-    "out of band hard": "bounced/hard stop",
+    "out of band hard": "bounced/hard suppress",
     "open": "opened",
     "amp_open": "opened",
     "initial_open": "opened",
     "amp_initial_open": "opened",
     "click": "clicked",
     "amp_click": "clicked",
-    **{f"bounce {code}": "bounced/hard stop" for code in (10, 30, 90)},
+    **{f"bounce {code}": "bounced/hard suppress" for code in (10, 30, 90)},
     **{f"bounce {code}": "bounced/soft" for code in (20, 21, 22, 24, 40, 70)},
     **{f"bounce {code}": "bounced/soft for the message" for code in (23, 50, 51, 52, 53, 54)},
     "bounce 25": "dropped",
@@ -36,8 +36,8 @@ MEANINGS = {
     "bounce 80": "other",
     "bounce 1": "bounced/unknown",
     "challenge": "other",
-    "list_unsubscribe": "unsubscribed stop",
-    "link_unsubscribe": "unsubscribed stop",
+    "list_unsubscribe": "unsubscribed suppress",
+    "link_unsubscribe": "unsubscribed suppress",
     "unknown": "other",
 }
 
@@ -65,7 +65,9 @@ def test_each_row_of_the_tables_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("kind", ["bounce", "out_of_band"])
-@pytest.mark.parametrize(("code", "means"), [(10, "bounced/hard stop"), ("25", "dropped"), ("999", "bounced/unknown")])
+@pytest.mark.parametrize(
+    ("code", "means"), [(10, "bounced/hard suppress"), ("25", "dropped"), ("999", "bounced/unknown")]
+)
 def test_a_bounce_after_delivery_is_classed_like_any_other(kind: str, code: Any, means: str) -> None:
     assert meaning(changed("bounce 10", type=kind, bounce_class=code)) == means
 

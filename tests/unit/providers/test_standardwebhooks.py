@@ -13,7 +13,7 @@ from samples.standardwebhooks import SAMPLES
 from tests.support.endpoint import NOW, Endpoint, meaning, read
 
 MEANINGS = {
-    "mapped": "bounced/hard stop",
+    "mapped": "bounced/hard suppress",
     "mapped to a plain type": "delivered",
     "one of our own words": "opened",
     "unknown": "other",

@@ -18,16 +18,16 @@ MEANINGS = {
     "delivered": "delivered",
     "opened": "opened",
     "clicked": "clicked",
-    "unsubscribed": "unsubscribed stop",
+    "unsubscribed": "unsubscribed suppress",
     "subscribed": "resubscribed lift",
-    "spam": "complained stop",
+    "spam": "complained suppress",
     "soft_bounced": "bounced/soft",
-    "hard_bounced": "bounced/hard stop",
+    "hard_bounced": "bounced/hard suppress",
     "still tried": "deferred",
     "full mailbox": "bounced/soft",
-    "no such user": "bounced/hard stop",
+    "no such user": "bounced/hard suppress",
     "taken for spam": "bounced/soft for the message",
-    "had unsubscribed": "dropped stop",
+    "had unsubscribed": "dropped suppress",
     "unknown": "other",
 }
 
@@ -58,7 +58,7 @@ def test_each_type_of_the_table_has_a_sample() -> None:
 
 @pytest.mark.parametrize(
     ("statuses", "means"),
-    [(RETRYING, "deferred"), (NEVER_SENT, "dropped stop"), (MESSAGE_FAULTS, "bounced/soft for the message")],
+    [(RETRYING, "deferred"), (NEVER_SENT, "dropped suppress"), (MESSAGE_FAULTS, "bounced/soft for the message")],
     ids=["retrying", "never sent", "the message's fault"],
 )
 def test_the_delivery_status_says_what_a_hard_bounce_is_worth(statuses: set[str], means: str) -> None:
@@ -99,8 +99,8 @@ def test_what_is_not_about_a_mail_has_its_time_under_two_names_or_none(stamp: st
     undated = read("unisender", {**raw, "event_data": {}})
 
     assert read("unisender", raw).occurred_at == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
-    assert read("unisender", raw).dated
-    assert not undated.dated
+    assert read("unisender", raw).has_own_time
+    assert not undated.has_own_time
 
 
 @pytest.mark.parametrize("gone", ["status", "event_time"])

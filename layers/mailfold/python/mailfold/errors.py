@@ -18,16 +18,16 @@ MailfoldError
 │   ├── NotAnEnvelope       a queue record nobody here can read
 │   └── UnparseableEvent    one event that cannot become an Event
 │       └── OverBudget      one event that takes longer to read than any event may
-├── Declined                an order of a person cannot be carried out; the sentence says why, and nothing was changed
-├── Unanswered              a question is not answered; the sentence says why, and steps/query has the status of each
-│   ├── BadQuestion         what was sent is not what the route takes
+├── CommandRefused          a command cannot be carried out; the sentence says why, and nothing was changed
+├── ApiError              a question is not answered; the sentence says why, and steps/query has the status of each
+│   ├── BadRequest         what was sent is not what the route takes
 │   ├── Unauthenticated     no token that is known and still good
-│   ├── OutOfScope          the token may not do this
-│   ├── NothingFound        no such route, or nothing is stored under this name
+│   ├── MissingScope          the token may not do this
+│   ├── NotFound        no such route, or nothing is stored under this name
 │   ├── WrongMethod         the route has other methods
-│   ├── QuestionTooLarge    the body is larger than any question needs
+│   ├── RequestTooLarge    the body is larger than any question needs
 │   ├── Outdated            somebody else decided later
-│   └── TooOften            ask again later
+│   └── TooManyRequests            ask again later
 ├── BusUnavailable          nothing is known to be published: the changes wait for the next run
 └── StoreError
     ├── TransientStoreError the batch rolls back whole and the queue retries it; never quarantined
@@ -137,34 +137,34 @@ class OverBudget(UnparseableEvent):
     kind = "over_budget"
 
 
-class Declined(MailfoldError):
+class CommandRefused(MailfoldError):
     """An order cannot be carried out."""
 
 
-class Unanswered(MailfoldError):
+class ApiError(MailfoldError):
     """A question is not answered."""
 
 
-class BadQuestion(Unanswered):
+class BadRequest(ApiError):
     """What was sent is not what the route takes."""
 
 
-class Unauthenticated(Unanswered):
+class Unauthenticated(ApiError):
     """The token is missing, unknown, expired or revoked; on purpose it never says which."""
 
     def __init__(self) -> None:
         super().__init__("a valid token is needed: authorization: Bearer mf_...")
 
 
-class OutOfScope(Unanswered):
+class MissingScope(ApiError):
     """The token may not do this."""
 
 
-class NothingFound(Unanswered):
+class NotFound(ApiError):
     """No such route, or nothing is stored under this name."""
 
 
-class WrongMethod(Unanswered):
+class WrongMethod(ApiError):
     """The route has other methods."""
 
     def __init__(self, allowed: str) -> None:
@@ -172,15 +172,15 @@ class WrongMethod(Unanswered):
         self.allowed = allowed
 
 
-class QuestionTooLarge(Unanswered):
+class RequestTooLarge(ApiError):
     """The body is larger than any question needs."""
 
 
-class Outdated(Unanswered):
+class Outdated(ApiError):
     """Somebody else decided later."""
 
 
-class TooOften(Unanswered):
+class TooManyRequests(ApiError):
     """Too many questions, or too many wrong tokens."""
 
     def __init__(self, wait_s: int) -> None:

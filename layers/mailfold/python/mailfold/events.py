@@ -62,7 +62,7 @@ class BounceClass(StrEnum):
 class Effect(StrEnum):
     """What an event does to the list of stopped addresses."""
 
-    STOP = "stop"
+    SUPPRESS = "suppress"
     LIFT = "lift"
 
 
@@ -86,10 +86,10 @@ class Event:
     occurred_at: datetime
     received_at: datetime
     #: False where the provider states no time and our clock stands in, which differs on each redelivery.
-    dated: bool = True
+    has_own_time: bool = True
     reason: str | None = None
     #: True for a bounce that the message or its sender caused, not the recipient: it says nothing of the address.
-    blames_message: bool = False
+    message_fault: bool = False
     #: True where the provider says that a machine opened or clicked.
     machine: bool = False
     raw: Raw
@@ -98,7 +98,7 @@ class Event:
 
     def __post_init__(self) -> None:
         # Written out and not shared with `digest`: this runs for each event, and a call costs as much as a check.
-        stated_at = self.occurred_at.isoformat() if self.dated else ""
+        stated_at = self.occurred_at.isoformat() if self.has_own_time else ""
         words = (self.kind, self.scope, self.message_id or "", self.recipient or "", stated_at)
         stated = _SEPARATOR.join(words).encode("utf-8", "surrogatepass")
         if len(stated) > _SHORT or len(self.event_id) > _SHORT_ID:

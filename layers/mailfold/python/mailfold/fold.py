@@ -26,11 +26,11 @@ RANK: dict[Kind, int] = {
     (EventType.COMPLAINED, None): 100,  # the worst thing that can happen to a sender
 }
 
-#: What an event does to the stop list when its adapter knows no better.
+#: What an event does to the suppression list when its adapter knows no better.
 EFFECTS: dict[Kind, Effect] = {
-    (EventType.BOUNCED, BounceClass.HARD): Effect.STOP,  # the address does not exist
-    (EventType.COMPLAINED, None): Effect.STOP,  # mailing on harms every other recipient
-    (EventType.UNSUBSCRIBED, None): Effect.STOP,  # in the event's scope
+    (EventType.BOUNCED, BounceClass.HARD): Effect.SUPPRESS,  # the address does not exist
+    (EventType.COMPLAINED, None): Effect.SUPPRESS,  # mailing on harms every other recipient
+    (EventType.UNSUBSCRIBED, None): Effect.SUPPRESS,  # in the event's scope
     (EventType.RESUBSCRIBED, None): Effect.LIFT,
 }
 
@@ -43,7 +43,7 @@ ENGAGED = {EventType.DELIVERED, EventType.OPENED, EventType.CLICKED}
 
 
 def effect_of(event_type: EventType, bounce_class: BounceClass | None = None) -> Effect | None:
-    """Return what an event of this kind does to the stop list unless its adapter says otherwise."""
+    """Return what an event of this kind does to the suppression list unless its adapter says otherwise."""
     return EFFECTS.get((event_type, bounce_class))
 
 
@@ -59,16 +59,16 @@ class Status:
 class Suppression:
     """Why an address is stopped in one scope: the events that decide it, each as (occurred_at, event_id)."""
 
-    first_stop: tuple[datetime, str] | None = None
-    last_stop: tuple[datetime, str] | None = None
+    first_suppress: tuple[datetime, str] | None = None
+    last_suppress: tuple[datetime, str] | None = None
     last_lift: tuple[datetime, str] | None = None
 
     @property
     def active(self) -> bool:
         """Stopped while no lift is newer than the newest stop; at the same instant the stop wins, being safer."""
-        if self.last_stop is None:
+        if self.last_suppress is None:
             return False
-        return self.last_lift is None or self.last_stop[0] >= self.last_lift[0]
+        return self.last_lift is None or self.last_suppress[0] >= self.last_lift[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def fold(events: Iterable[Event]) -> Folded:
     return folded
 
 
-def soft_stops(events: Iterable[Event], limit: int = SOFT_LIMIT) -> dict[str, tuple[datetime, tuple[str, ...]]]:
+def soft_suppressions(events: Iterable[Event], limit: int = SOFT_LIMIT) -> dict[str, tuple[datetime, tuple[str, ...]]]:
     """Return when each address was stopped for soft bounces in a row, and the events that did it."""
     known = {event.event_id: event for event in sorted(events, key=lambda event: event.fingerprint, reverse=True)}
     rows: dict[str, list[tuple[datetime, str]]] = {}
@@ -98,7 +98,7 @@ def soft_stops(events: Iterable[Event], limit: int = SOFT_LIMIT) -> dict[str, tu
             continue
         if event.type in ENGAGED:
             engaged_at[event.recipient] = max(engaged_at.get(event.recipient, event.occurred_at), event.occurred_at)
-        elif event.bounce_class is BounceClass.SOFT and not event.blames_message:
+        elif event.bounce_class is BounceClass.SOFT and not event.message_fault:
             rows.setdefault(event.recipient, []).append((event.occurred_at, event.event_id))
     stops = {}
     for address, bounces in rows.items():
@@ -130,11 +130,11 @@ def _fold_suppression(folded: Folded, event: Event) -> None:
     key = (event.recipient, event.scope)
     known = folded.suppressions.get(key, Suppression())
     this = (event.occurred_at, event.event_id)
-    if event.effect is Effect.STOP:
+    if event.effect is Effect.SUPPRESS:
         known = replace(
             known,
-            first_stop=min(known.first_stop or this, this),
-            last_stop=max(known.last_stop or this, this),
+            first_suppress=min(known.first_suppress or this, this),
+            last_suppress=max(known.last_suppress or this, this),
         )
     else:
         known = replace(known, last_lift=max(known.last_lift or this, this))

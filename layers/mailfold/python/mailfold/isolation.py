@@ -44,7 +44,7 @@ class Ending(Enum):
     #: The parent had no more time. This says nothing about the tasks.
     OUT_OF_TIME = "out of time"
     #: It was asked to stop, or it could not be started. This says nothing about the tasks either.
-    STOPPED = "stopped"
+    STOPPED = "suppressed"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,7 +75,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-# json.loads and json.dumps would make these anew in every call, which is a third of the time that a small event takes.
+# json.loads and json.dumps would make these again in every call, which is a third of the time that a small event takes.
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
 # What was parsed from JSON holds no circle, and one that did would be refused as nested too deep.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False)

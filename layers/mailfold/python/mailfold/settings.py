@@ -140,7 +140,7 @@ class OperateSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class QuerySettings(OperateSettings):
-    """What query is told: the same as operate, because a letter can be folded again from both."""
+    """What query is told: the same as operate, because a dead letter can be folded again from both."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,7 +129,7 @@ def prove_ecdsa(*, public_keys: Sequence[str], message: Iterable[bytes], signatu
 
 def prove_any_ed25519(*, public_keys: Sequence[bytes], message: Iterable[bytes], signatures: Sequence[str]) -> Proof:
     """Prove any one of a few base64 Ed25519 signatures with any one of the raw public keys."""
-    # What is hashed begins with the signature, so that each one hashes the whole message anew for each key.
+    # What is hashed begins with the signature, so that each one hashes the whole message again for each key.
     given = well_formed(signatures, "base64", ED25519_BYTES, most=MOST_ED25519)
     signed = b"".join(message)
     matches = (_ed25519_matches(key, signed, one) for key in public_keys for one in given)

@@ -11,7 +11,7 @@ METRICS = {
         "RequestsAccepted",
         "RequestsRefused",
         "VerificationFailed",
-        "RequestsPutOff",
+        "RequestsDeferred",
         "SecretUnavailable",
         "EventsReceived",
     ),
@@ -19,7 +19,7 @@ METRICS = {
         "EventsNew",
         "EventsDuplicate",
         "EventsConflict",
-        "EventsDead",
+        "EventsDeadLettered",
         "RecordsFailed",
     ),
     "prune": ("PruneRuns", "RowsPruned", "PruneUnfinished"),
@@ -36,7 +36,7 @@ METRICS = {
         "OldestDeadLetterSeconds",
     ),
     "publish": ("EventsPublished", "PublishFailed", "OutboxAge"),
-    "operate": ("OrdersDone", "OrdersDeclined"),
+    "operate": ("CommandsDone", "CommandsRefused"),
     "query": ("QueriesAnswered", "QueriesRefused", "QueriesFailed"),
     "migrate": ("MigrationsApplied",),
 }
@@ -54,7 +54,9 @@ UNITS = {
 
 #: What is counted a second time without its source, because CloudWatch adds up no metrics that differ in a dimension.
 #: Each of these is billed once more, so only what an alarm watches in sum is here.
-SUMMED = frozenset({"VerificationFailed", "RequestsPutOff", "SecretUnavailable", "EventsConflict", "EventsDead"})
+SUMMED = frozenset(
+    {"VerificationFailed", "RequestsDeferred", "SecretUnavailable", "EventsConflict", "EventsDeadLettered"}
+)
 
 
 class Telemetry:

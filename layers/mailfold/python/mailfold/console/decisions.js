@@ -15,7 +15,7 @@ export function decideButton(verb, address, scope, again) {
   return el("button", { type: "button", "aria-label": `${words} ${address}`, on: { click: decide } }, words);
 }
 
-// Lifts whatever has stopped an address so far.
+// Lifts whatever has suppressed an address so far.
 export async function lift(address, scope, again) {
   const done = await askFirst({
     title: "Lift this stop?",
@@ -36,7 +36,7 @@ export async function lift(address, scope, again) {
 export async function stop(address, again) {
   const done = await askFirst({
     title: "Stop an address",
-    words: ["It is reported as stopped from now on, until somebody lifts it here."],
+    words: ["It is reported as suppressed from now on, until somebody lifts it here."],
     fields: [
       { name: "address", label: "Address", type: "email", required: true, maxlength: 320, value: address },
       { name: "scope", label: "Scope; empty for all mail", maxlength: 200 },
@@ -46,6 +46,6 @@ export async function stop(address, again) {
     danger: true,
     act: (values) => ask(path(values.address), { method: "PUT", body: { scope: values.scope, reason: values.reason } }),
   });
-  if (done) announce(`${done.address} is stopped.`);
+  if (done) announce(`${done.address} is suppressed.`);
   if (done) again();
 }

@@ -49,7 +49,7 @@ const ROWS = [
   [
     { ...bounce, bounceClass: "hard" },
     "The address cannot receive mail.",
-    "Take it off the list; it is stopped from now on.",
+    "Take it off the list; it is suppressed from now on.",
   ],
   [
     { ...bounce, bounceClass: "soft" },
@@ -70,7 +70,7 @@ const ROWS = [
   ],
   [{ type: "dropped" }, "The provider did not send it.", "Read the reason below."],
   [{ type: "complained" }, "The recipient called it spam.", "Never mail this address again; ask where it came from."],
-  [{ type: "unsubscribed" }, "The recipient does not want this kind of mail.", "The address is stopped in this scope."],
+  [{ type: "unsubscribed" }, "The recipient does not want this kind of mail.", "The address is suppressed in this scope."],
   [{ type: "resubscribed" }, "The recipient wants this kind of mail again.", ""],
   [
     { type: "clicked", machine: true },
@@ -108,14 +108,14 @@ export function diagnose({ type, bounce_class: bounceClass, reason, machine }) {
   return { code, says, advice };
 }
 
-//: Why an address is stopped, in words.
+//: Why an address is suppressed, in words.
 export const STOPPED = {
   bounced: "hard bounce",
   complained: "complaint",
   unsubscribed: "unsubscribed",
   dropped: "provider's stop list",
   soft_bounces: "soft bounces in a row",
-  manual: "stopped by hand",
+  manual: "suppressed manually",
 };
 
 //: What a scope says.
@@ -123,10 +123,10 @@ export function scopeWords(scope) {
   return scope === "" ? "all mail" : scope;
 }
 
-// The row of one address has no reason of its own; it follows from what has stopped it.
+// The row of one address has no reason of its own; it follows from what has suppressed it.
 export function reasonOf(stop) {
   if (stop.manual_effect === "stop") return STOPPED.manual;
-  const soft = stop.soft_stop_at && (!stop.last_stop_at || stop.soft_stop_at > stop.last_stop_at);
-  const type = soft ? "soft_bounces" : stop.first_stop?.type;
+  const soft = stop.soft_suppress_at && (!stop.last_suppress_at || stop.soft_suppress_at > stop.last_suppress_at);
+  const type = soft ? "soft_bounces" : stop.first_suppress?.type;
   return STOPPED[type] ?? type ?? "unknown";
 }

@@ -7,7 +7,7 @@ import { go, link, parse } from "./router.js";
 import { announce, tick } from "./widgets.js";
 import * as activity from "./page-activity.js";
 import * as addressPage from "./page-address.js";
-import * as letters from "./page-letters.js";
+import * as dead_letters from "./page-dead-letters.js";
 import * as message from "./page-message.js";
 import * as overview from "./page-overview.js";
 import * as signIn from "./page-sign-in.js";
@@ -21,7 +21,7 @@ const PAGES = {
   message: [message, "activity"],
   address: [addressPage, "suppressions"],
   suppressions: [suppressions, "suppressions"],
-  "dead-letters": [letters, "dead-letters"],
+  "dead-letters": [dead_letters, "dead-letters"],
   sources: [sources, "sources"],
 };
 const NAVIGATION = {

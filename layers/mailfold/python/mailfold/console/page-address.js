@@ -33,7 +33,7 @@ export function open(main, route, again) {
 }
 
 function verdict(found, again) {
-  const some = found.suppressions.some((row) => row.stopped);
+  const some = found.suppressions.some((row) => row.suppressed);
   const words = found.may_be_mailed
     ? some
       ? "May be mailed, but not in every scope."
@@ -42,7 +42,7 @@ function verdict(found, again) {
   return el(
     "p",
     { class: "verdict" },
-    mark(found.may_be_mailed ? "may be mailed" : "stopped", found.may_be_mailed ? "delivered" : "stopped"),
+    mark(found.may_be_mailed ? "may be mailed" : "suppressed", found.may_be_mailed ? "delivered" : "suppressed"),
     el("strong", {}, words),
     found.may_be_mailed && decideButton("stop", found.address, "", again),
   );
@@ -52,18 +52,18 @@ function stopCard(address, row, again) {
   return el(
     "section",
     { class: "card" },
-    el("h2", {}, `${row.stopped ? "Stopped" : "Was stopped"} for ${scopeWords(row.scope)}`),
+    el("h2", {}, `${row.suppressed ? "Stopped" : "Was suppressed"} for ${scopeWords(row.scope)}`),
     el(
       "dl",
       { class: "facts" },
       fact("Reason", reasonOf(row)),
-      fact("First stop", when(row.first_stop_at ?? row.soft_stop_at ?? row.manual_at)),
-      fact("Latest stop", when(row.last_stop_at ?? row.soft_stop_at ?? row.manual_at)),
+      fact("First stop", when(row.first_suppress_at ?? row.soft_suppress_at ?? row.manual_at)),
+      fact("Latest stop", when(row.last_suppress_at ?? row.soft_suppress_at ?? row.manual_at)),
       row.last_lift_at && fact("Latest lift", when(row.last_lift_at)),
       row.manual_effect &&
         fact("By hand", `${row.manual_effect} by ${row.manual_by}: ${row.manual_reason || "no reason given"}`),
     ),
-    row.stopped && el("p", {}, decideButton("lift", address, row.scope, again)),
+    row.suppressed && el("p", {}, decideButton("lift", address, row.scope, again)),
     folded("Evidence", () => row),
   );
 }

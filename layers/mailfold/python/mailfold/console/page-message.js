@@ -8,7 +8,7 @@ import { link } from "./router.js";
 import { exact } from "./time.js";
 import { copyable, empty, folded, heading, mark, pill, when } from "./widgets.js";
 
-//: For more recipients than this, whether each is stopped is left to its own page.
+//: For more recipients than this, whether each is suppressed is left to its own page.
 const MOST_LOOKED_UP = 10;
 
 export function open(main, route, again) {
@@ -61,7 +61,7 @@ async function lookUp(recipients, signal) {
   const answers = names.slice(0, MOST_LOOKED_UP).map(async (name) => {
     // An address that the API does not take for one is still shown with its events.
     const found = await ask(`v1/recipients/${encodeURIComponent(name)}`, { signal }).catch(() => null);
-    return [name, found?.suppressions.filter((row) => row.stopped) ?? []];
+    return [name, found?.suppressions.filter((row) => row.suppressed) ?? []];
   });
   return new Map(await Promise.all(answers));
 }
@@ -112,7 +112,7 @@ function stopLine(name, stop, again) {
   return el(
     "p",
     { class: "stop-line" },
-    mark("stopped", "stopped"),
+    mark("suppressed", "suppressed"),
     el("span", {}, `for ${scopeWords(stop.scope)}: ${reasonOf(stop)}`),
     decideButton("lift", name, stop.scope, again),
   );

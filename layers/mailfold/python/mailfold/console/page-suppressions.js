@@ -115,11 +115,11 @@ function filters(active, reason) {
 function rowsOf(suppressions, again) {
   const rows = suppressions.map((row) => [
     el("a", { href: link("address", row.address) }, row.address),
-    mark(STOPPED[row.reason] ?? row.reason ?? "lifted", row.stopped ? (LOOKS[row.reason] ?? "stopped") : "other"),
+    mark(STOPPED[row.reason] ?? row.reason ?? "lifted", row.suppressed ? (LOOKS[row.reason] ?? "suppressed") : "other"),
     el("span", { class: "clip" }, evidence(row)),
     scopeWords(row.scope),
     when(row.since),
-    row.stopped
+    row.suppressed
       ? decideButton("lift", row.address, row.scope, again)
       : ["lifted ", when(row.manual_effect === "lift" ? row.manual_at : row.last_lift_at)],
   ]);
@@ -135,7 +135,7 @@ function evidence({ reason, evidence: found, manual_by: by, manual_reason: words
 function nothing(active, reason) {
   if (reason || active !== "true") return empty("No address fits these filters.");
   return empty(
-    "No address is stopped.",
+    "No address is suppressed.",
     el("p", {}, "Hard bounces, complaints, unsubscribes and soft bounces in a row stop an address by themselves."),
   );
 }

@@ -6,14 +6,14 @@ import { el, put } from "./dom.js";
 import { announce, table } from "./widgets.js";
 
 const PAGE = 100;
-const COUNTS = ["letters", "new", "duplicate", "conflict", "left", "left_out", "events"];
+const COUNTS = ["dead_letters", "new", "duplicate", "conflict", "left", "left_out", "events"];
 const OUTCOMES = {
   new: "folded, new",
   duplicate: "folded, known already",
   conflict: "folded, in conflict with a known content",
 };
 
-// Returns what tries and redrives the letters of a choice: a group, or all.
+// Returns what tries and redrives the dead letters of a choice: a group, or all.
 export function redrivePanel(choice, expected, again) {
   const result = el("div", { class: "result", role: "status" });
   const bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Letters done" });
@@ -31,13 +31,13 @@ export function redrivePanel(choice, expected, again) {
         bar.value = done;
       });
       put(result, summary(sums, applied));
-      const foldable = sums.letters - sums.left;
-      apply.hidden = applied || sums.letters === 0;
-      apply.textContent = `Redrive ${sums.letters} letter${sums.letters === 1 ? "" : "s"}`;
+      const foldable = sums.dead_letters - sums.left;
+      apply.hidden = applied || sums.dead_letters === 0;
+      apply.textContent = `Redrive ${sums.dead_letters} dead letter${sums.dead_letters === 1 ? "" : "s"}`;
       announce(
-        `${applied ? "Redriven" : "Dry run"}: ${foldable} of ${sums.letters} letters ${applied ? "are" : "would be"} folded.`,
+        `${applied ? "Redriven" : "Dry run"}: ${foldable} of ${sums.dead_letters} dead letters ${applied ? "are" : "would be"} folded.`,
       );
-      apply.onclick = () => confirm(sums.letters, foldable, sums.left_out);
+      apply.onclick = () => confirm(sums.dead_letters, foldable, sums.left_out);
     } catch (reason) {
       put(result, el("p", { class: "dialog-problem" }, reason.message));
     } finally {
@@ -46,11 +46,11 @@ export function redrivePanel(choice, expected, again) {
     }
   }
 
-  async function confirm(letters, foldable, leftOut) {
+  async function confirm(dead_letters, foldable, leftOut) {
     const agreed = await askFirst({
-      title: `Redrive ${letters} letters?`,
+      title: `Redrive ${dead_letters} dead letters?`,
       words: [
-        `By the dry run ${foldable} of them fold, and ${letters - foldable} stay with today's reason.`,
+        `By the dry run ${foldable} of them fold, and ${dead_letters - foldable} stay with today's reason.`,
         leftOut && `${leftOut} more are left out; the dry run says why.`,
         "What is folded stays folded. Letters that arrive meanwhile are not meant.",
       ].filter(Boolean),
@@ -85,7 +85,7 @@ export function foldUnproven(id) {
         ask("v1/dead-letters/redrive", { method: "POST", body: { ids: [id], unproven: true, apply } });
       const tried = await fold(false);
       if (tried.left) throw new Error(`Today's code cannot fold it: ${tried.reasons[0].reason}. Nothing was changed.`);
-      if (!tried.letters) throw new Error("It is no longer here: it was folded, or pruned.");
+      if (!tried.dead_letters) throw new Error("It is no longer here: it was folded, or pruned.");
       await fold(true);
       announce("The dead letter is folded.");
     },
@@ -104,10 +104,10 @@ async function walk(choice, apply, report) {
     for (const name of COUNTS) sums[name] += page[name] ?? 0;
     for (const why of page.reasons ?? []) {
       const key = JSON.stringify([why.source, why.kind, why.reason]);
-      reasons.set(key, (reasons.get(key) ?? 0) + why.letters);
+      reasons.set(key, (reasons.get(key) ?? 0) + why.dead_letters);
     }
     sums.left_out_reason = page.left_out_reason ?? sums.left_out_reason;
-    report(sums.letters + sums.left_out);
+    report(sums.dead_letters + sums.left_out);
     if (!page.cursor) return { ...sums, reasons };
     place = { cursor: page.cursor, until: page.until };
   }
@@ -117,13 +117,13 @@ function summary(sums, applied) {
   const leftOut = sums.left_out
     ? el("p", {}, `${sums.left_out} left out: ${sums.left_out_reason}.`)
     : null;
-  if (!sums.letters) return [el("p", {}, "There is nothing left to fold."), leftOut];
+  if (!sums.dead_letters) return [el("p", {}, "There is nothing left to fold."), leftOut];
   const rows = Object.entries(OUTCOMES)
     .filter(([name]) => sums[name])
     .map(([name, words]) => [String(sums[name]), words, ""]);
-  const left = [...sums.reasons].map(([key, letters]) => {
+  const left = [...sums.reasons].map(([key, dead_letters]) => {
     const [source, kind, reason] = JSON.parse(key);
-    return [String(letters), applied ? "left" : "would be left", `${source ?? "–"}, ${kind}: ${reason}`];
+    return [String(dead_letters), applied ? "left" : "would be left", `${source ?? "–"}, ${kind}: ${reason}`];
   });
   return [
     el("h2", {}, applied ? "Redriven" : "Dry run: nothing was changed"),

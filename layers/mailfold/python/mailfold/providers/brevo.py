@@ -74,7 +74,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             kind=kind,
             type=event_type,
             bounce_class=bounce_class,
-            effect=Effect.STOP if kind in STOPPING_DROPS else effect_of(event_type, bounce_class),
+            effect=Effect.SUPPRESS if kind in STOPPING_DROPS else effect_of(event_type, bounce_class),
             message_id=message_id.strip("<>") if message_id else None,
             recipient=recipient,
             occurred_at=time_of(stamp),

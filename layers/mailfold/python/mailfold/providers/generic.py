@@ -15,7 +15,7 @@ NAME = "generic"
 
 ALGORITHMS = {"sha256", "sha512"}
 ENCODINGS = {"hex", "base64"}
-#: For senders that sign each attempt anew; one that repeats the first stamp needs its own retry horizon here.
+#: For senders that sign each attempt again; one that repeats the first stamp needs its own retry horizon here.
 TOLERANCE_S = 300
 
 DEFAULTS = {"id": "/id", "type": "/type"}

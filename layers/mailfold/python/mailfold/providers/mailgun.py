@@ -163,7 +163,7 @@ def _meaning(kind: str, raw: Raw, status: Raw) -> tuple[EventType, BounceClass |
     # A form post has its code beside the other fields.
     code = text_of(status, "code") or text_of(raw, "code")
     if code in SUPPRESSED_CODES or reason.startswith("suppress-"):
-        return EventType.DROPPED, None, Effect.STOP
+        return EventType.DROPPED, None, Effect.SUPPRESS
     if event_type is EventType.DROPPED:
         return event_type, None, None
     bounce_class = _bounce_class(reason, text_of(status, "message") or text_of(raw, "error") or "")

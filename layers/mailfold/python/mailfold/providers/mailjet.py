@@ -58,7 +58,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(raw.get("time")),
             received_at=origin.received_at,
             reason=text_of(raw, "comment", "error", "smtp_reply"),
-            blames_message=kind == "bounce" and text_of(raw, "error_related_to") in MESSAGE_FAULTS,
+            message_fault=kind == "bounce" and text_of(raw, "error_related_to") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]
@@ -68,13 +68,13 @@ def _meaning(kind: str, raw: Raw) -> tuple[EventType, BounceClass | None, Effect
     event_type = TYPES.get(kind, EventType.OTHER)
     error = (text_of(raw, "error") or "").lower()
     if kind == "blocked":
-        return event_type, None, Effect.STOP if error in STOPPING_BLOCKS else None
+        return event_type, None, Effect.SUPPRESS if error in STOPPING_BLOCKS else None
     if kind != "bounce":
         return event_type, None, effect_of(event_type)
     if raw.get("hard_bounce") is True:
-        return event_type, BounceClass.HARD, Effect.STOP
+        return event_type, BounceClass.HARD, Effect.SUPPRESS
     # Mailjet's own verdict: it will not send to this address any more.
-    effect = Effect.STOP if raw.get("blocked") is True else None
+    effect = Effect.SUPPRESS if raw.get("blocked") is True else None
     if error == "greylisted":
         return EventType.DEFERRED, None, effect
     return event_type, BounceClass.SOFT, effect

@@ -47,7 +47,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             kind=kind,
             type=event_type,
             bounce_class=bounce_class,
-            effect=Effect.STOP if kind == "reject" else effect_of(event_type, bounce_class),
+            effect=Effect.SUPPRESS if kind == "reject" else effect_of(event_type, bounce_class),
             message_id=text_of(raw, "message_id"),
             recipient=address_of(text_of(raw, "email")),
             occurred_at=time_of(raw.get("timestamp")),

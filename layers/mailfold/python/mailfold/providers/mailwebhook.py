@@ -12,7 +12,7 @@ from mailfold.signatures import Proof, check_fresh, prove_hmac
 
 NAME = "mailwebhook"
 
-#: The stamp is part of the signature header, which is made anew for each attempt.
+#: The stamp is part of the signature header, which is made again for each attempt.
 TOLERANCE_S = 300
 
 # https://docs.mailwebhook.com/docs/endpoints/ names no fixed body: the source's settings point to what it holds.

@@ -36,8 +36,8 @@ BOUNCE_CLASSES = {"hard_bounce": BounceClass.HARD, "soft_bounce": BounceClass.SO
 
 #: Changes of the deny list, which Mandrill calls sync events.
 SYNC: dict[str, tuple[EventType, Effect | None]] = {
-    "blacklist/add": (EventType.DROPPED, Effect.STOP),
-    "blacklist/change": (EventType.DROPPED, Effect.STOP),
+    "blacklist/add": (EventType.DROPPED, Effect.SUPPRESS),
+    "blacklist/change": (EventType.DROPPED, Effect.SUPPRESS),
     "blacklist/remove": (EventType.RESUBSCRIBED, Effect.LIFT),
 }
 
@@ -115,7 +115,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             type=event_type,
             bounce_class=bounce_class,
             # A rejected message met an address that Mandrill had already stopped.
-            effect=Effect.STOP if kind == "reject" else effect_of(event_type, bounce_class),
+            effect=Effect.SUPPRESS if kind == "reject" else effect_of(event_type, bounce_class),
             message_id=message_id,
             recipient=recipient,
             occurred_at=time_of(raw.get("ts")),

@@ -61,7 +61,7 @@ def parse_configured(
             message_id=read.get("message_id"),
             recipient=address_of(read.get("recipient")),
             occurred_at=time_of(stamp) if stamp else origin.received_at,
-            dated=stamp is not None,
+            has_own_time=stamp is not None,
             received_at=origin.received_at,
             reason=read.get("reason"),
             raw=raw,

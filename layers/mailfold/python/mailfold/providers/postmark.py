@@ -13,19 +13,19 @@ NAME = "postmark"
 #: The same on every retry of one event.
 TRACE_HEADER = "x-pm-webhook-trace-id"
 
-#: Stands for "none" where an address was stopped or let in again by hand.
+#: Stands for "none" where an address was stopped or let in again manually.
 NO_MESSAGE = "00000000-0000-0000-0000-000000000000"
 
 Meaning = tuple[EventType, BounceClass | None, Effect | None]
 
 _SOFT: Meaning = (EventType.BOUNCED, BounceClass.SOFT, None)
 _DEFERRED: Meaning = (EventType.DEFERRED, None, None)
-_STOPPED: Meaning = (EventType.DROPPED, None, Effect.STOP)
+_STOPPED: Meaning = (EventType.DROPPED, None, Effect.SUPPRESS)
 _DROPPED: Meaning = (EventType.DROPPED, None, None)
 _OTHER: Meaning = (EventType.OTHER, None, None)
-_HARD: Meaning = (EventType.BOUNCED, BounceClass.HARD, Effect.STOP)
-_COMPLAINED: Meaning = (EventType.COMPLAINED, None, Effect.STOP)
-_LEFT: Meaning = (EventType.UNSUBSCRIBED, None, Effect.STOP)
+_HARD: Meaning = (EventType.BOUNCED, BounceClass.HARD, Effect.SUPPRESS)
+_COMPLAINED: Meaning = (EventType.COMPLAINED, None, Effect.SUPPRESS)
+_LEFT: Meaning = (EventType.UNSUBSCRIBED, None, Effect.SUPPRESS)
 _JOINED: Meaning = (EventType.RESUBSCRIBED, None, Effect.LIFT)
 
 # By the word, not by TypeCode, which samples and documents give wrongly:
@@ -106,7 +106,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(text_of(raw, "DeliveredAt", "BouncedAt", "ReceivedAt", "ChangedAt")),
             received_at=origin.received_at,
             reason=text_of(raw, "Details", "Description", "SuppressionReason"),
-            blames_message=text_of(raw, "Type") in MESSAGE_FAULTS,
+            message_fault=text_of(raw, "Type") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]
@@ -116,7 +116,7 @@ def _meaning(record: str, raw: Raw) -> Meaning:
     if record == "Bounce":
         meaning = BOUNCES.get(text_of(raw, "Type") or "", _OTHER)
         # Postmark's own verdict: it has stopped the address, whatever the bounce is called.
-        return (meaning[0], meaning[1], Effect.STOP) if raw.get("Inactive") is True else meaning
+        return (meaning[0], meaning[1], Effect.SUPPRESS) if raw.get("Inactive") is True else meaning
     if record == "SubscriptionChange":
         if raw.get("SuppressSending") is False:
             return _JOINED

@@ -22,7 +22,7 @@ from mailfold.standard_webhook import prove_standard_webhook
 
 NAME = "resend"
 
-#: Svix signs every attempt anew; Resend's own libraries use the same window.
+#: Svix signs every attempt again; Resend's own libraries use the same window.
 TOLERANCE_S = 300
 
 #: Svix's own names and those of the specification it became.
@@ -53,7 +53,7 @@ BOUNCE_CLASSES = {
 #: Bounces that another message to the same address would not have met.
 MESSAGE_FAULTS = {"MessageTooLarge", "ContentRejected", "AttachmentRejected"}
 
-#: Never sent: the address was on a stop list already.
+#: Never sent: the address was on a suppression list already.
 NEVER_SENT = {"Suppressed", "OnAccountSuppressionList"}
 #: These tell of an address; `email.failed` tells of a quota, a key or a domain.
 STOPPING_KINDS = {"email.suppressed", "suppression.added"}
@@ -94,7 +94,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(raw.get("created_at")),
             received_at=origin.received_at,
             reason=_reason(data, bounce),
-            blames_message=text_of(bounce, "subType") in MESSAGE_FAULTS,
+            message_fault=text_of(bounce, "subType") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]
@@ -103,14 +103,14 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
 def _meaning(kind: str, data: Raw, bounce: Raw) -> tuple[EventType, BounceClass | None, Effect | None]:
     event_type = TYPES.get(kind, EventType.OTHER)
     if kind == "contact.updated" and data.get("unsubscribed") is True:
-        return EventType.UNSUBSCRIBED, None, Effect.STOP
+        return EventType.UNSUBSCRIBED, None, Effect.SUPPRESS
     if event_type is EventType.BOUNCED and text_of(bounce, "subType") in NEVER_SENT:
-        return EventType.DROPPED, None, Effect.STOP
+        return EventType.DROPPED, None, Effect.SUPPRESS
     if event_type is EventType.BOUNCED:
         # Payloads from before the field existed were sent for permanent bounces only.
         bounce_class = BOUNCE_CLASSES.get(text_of(bounce, "type") or "Permanent", BounceClass.UNKNOWN)
         return event_type, bounce_class, effect_of(event_type, bounce_class)
-    return event_type, None, Effect.STOP if kind in STOPPING_KINDS else effect_of(event_type)
+    return event_type, None, Effect.SUPPRESS if kind in STOPPING_KINDS else effect_of(event_type)
 
 
 def _recipient(data: Raw) -> str | None:

@@ -12,7 +12,7 @@ from mailfold.signatures import CREDENTIALS, Proof, check_fresh, prove_credentia
 
 NAME = "sendgrid"
 
-#: SendGrid retries for 24 h and does not say whether a retry is signed anew; the rest is for clocks and slow attempts.
+#: SendGrid retries for 24 h and does not say whether a retry is signed again; the rest is for clocks and slow attempts.
 TOLERANCE_S = 26 * 3600
 
 # https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/event
@@ -88,7 +88,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(raw.get("timestamp")),
             received_at=origin.received_at,
             reason=text_of(raw, "reason", "response"),
-            blames_message=event_type is EventType.BOUNCED and _blames_message(raw),
+            message_fault=event_type is EventType.BOUNCED and _blames_message(raw),
             machine=raw.get("sg_machine_open") is True,
             raw=raw,
         )
@@ -129,7 +129,7 @@ def _blames_message(raw: Raw) -> bool:
 def _effect(raw: Raw, event_type: EventType, bounce_class: BounceClass | None) -> Effect | None:
     if event_type is EventType.DROPPED:
         reason = (text_of(raw, "reason") or "").lower()
-        return Effect.STOP if reason in STOPPING_DROPS else None
+        return Effect.SUPPRESS if reason in STOPPING_DROPS else None
     return effect_of(event_type, bounce_class)
 
 

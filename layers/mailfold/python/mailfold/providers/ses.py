@@ -57,7 +57,7 @@ BOUNCE_CLASSES = {
 #: Bounces that another message to the same address would not have met.
 MESSAGE_FAULTS = {"MessageTooLarge", "ContentRejected", "AttachmentRejected"}
 
-#: SES did not even try: the address was on a stop list already. The bounce or complaint is not a new one.
+#: SES did not even try: the address was on a suppression list already. The bounce or complaint is not a new one.
 NEVER_SENT = {"Suppressed", "OnAccountSuppressionList"}
 
 #: SNS repeats the stamp of the first attempt for at most an hour; the rest is for clocks.
@@ -104,7 +104,7 @@ def _unwrap_sns(body: Mapping[str, Any], topics: Mapping[str, str], received_at:
     if topic not in topics:
         raise NotAnEnvelope("a notification of a topic that belongs to no source")
     if body["Type"] != "Notification":
-        raise NotAnEnvelope(f"a {body['Type']} that somebody must answer by hand")
+        raise NotAnEnvelope(f"a {body['Type']} that somebody must answer manually")
     message = body.get("Message")
     claim = f"sns:{text_of(body, 'MessageId')}"
     if not isinstance(message, str):
@@ -317,7 +317,7 @@ def _event(raw: Raw, origin: Origin, *, kind: str, detail: Raw, recipient: str |
         occurred_at=time_of(detail.get("timestamp") or mail.get("timestamp")),
         received_at=origin.received_at,
         reason=_reason(detail, about),
-        blames_message=text_of(detail, "bounceSubType") in MESSAGE_FAULTS,
+        message_fault=text_of(detail, "bounceSubType") in MESSAGE_FAULTS,
         raw=raw,
     )
 
@@ -325,7 +325,7 @@ def _event(raw: Raw, origin: Origin, *, kind: str, detail: Raw, recipient: str |
 def _meaning(kind: str, detail: Raw, about: Raw) -> tuple[EventType, BounceClass | None, Effect | None]:
     subtype = text_of(detail, "bounceSubType", "complaintSubType")
     if subtype in NEVER_SENT:
-        return EventType.DROPPED, None, Effect.STOP
+        return EventType.DROPPED, None, Effect.SUPPRESS
     if kind == "Complaint" and text_of(detail, "complaintFeedbackType") == PRAISE:
         return EventType.OTHER, None, None
     event_type = TYPES.get(kind, EventType.OTHER)

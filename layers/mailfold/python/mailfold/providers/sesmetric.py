@@ -15,7 +15,7 @@ from mailfold.signatures import Proof, check_fresh, prove_hmac
 
 NAME = "sesmetric"
 
-#: Every attempt is signed anew, so only clocks and transit must fit.
+#: Every attempt is signed again, so only clocks and transit must fit.
 TOLERANCE_S = 300
 
 TYPES = {
@@ -70,7 +70,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             message_id=text_of(detail, "message_id"),
             recipient=address_of(text_of(detail, "recipient", "email")),
             occurred_at=time_of(stamp) if stamp else origin.received_at,
-            dated=stamp is not None,
+            has_own_time=stamp is not None,
             received_at=origin.received_at,
             reason=text_of(detail, "reason", "diagnostic"),
             raw=raw,

@@ -92,7 +92,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(detail.get("timestamp")),
             received_at=origin.received_at,
             reason=text_of(detail, "reason", "error_message"),
-            blames_message=text_of(detail, "bounce_class") in MESSAGE_CLASSES,
+            message_fault=text_of(detail, "bounce_class") in MESSAGE_CLASSES,
             raw=raw,
         )
     ]

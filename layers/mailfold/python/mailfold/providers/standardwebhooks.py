@@ -12,7 +12,7 @@ from mailfold.standard_webhook import prove_standard_webhook
 
 NAME = "standardwebhooks"
 
-#: Every attempt is signed anew and the reference libraries use the same window.
+#: Every attempt is signed again and the reference libraries use the same window.
 TOLERANCE_S = 300
 
 # https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure

@@ -107,7 +107,7 @@ def parse(raw: Raw, origin: Origin) -> list[Event]:
             occurred_at=time_of(data.get("event_time")),
             received_at=origin.received_at,
             reason=text_of(info, "destination_response", "delivery_status") or text_of(data, "comment"),
-            blames_message=text_of(info, "delivery_status") in MESSAGE_FAULTS,
+            message_fault=text_of(info, "delivery_status") in MESSAGE_FAULTS,
             raw=raw,
         )
     ]
@@ -120,7 +120,7 @@ def _meaning(kind: str, status: str) -> tuple[EventType, BounceClass | None, Eff
     if status in RETRYING:
         return EventType.DEFERRED, None, None
     if status in NEVER_SENT:
-        return EventType.DROPPED, None, Effect.STOP
+        return EventType.DROPPED, None, Effect.SUPPRESS
     hard = kind == "hard_bounced" and status not in MESSAGE_FAULTS
     bounce_class = BounceClass.HARD if hard else BounceClass.SOFT
     return event_type, bounce_class, effect_of(event_type, bounce_class)
@@ -137,7 +137,7 @@ def _unknown(raw: Raw, name: str, data: Raw, origin: Origin) -> Event:
         message_id=None,
         recipient=None,
         occurred_at=time_of(stamp) if stamp else origin.received_at,
-        dated=stamp is not None,
+        has_own_time=stamp is not None,
         received_at=origin.received_at,
         raw=raw,
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mailfold.envelope import Envelope
 from mailfold.providers import REGISTRY
-from mailfold.steps.staging import Opened, event_letter
+from mailfold.steps.staging import Opened, dead_letter_of_event
 from mailfold.store import batch
 from mailfold.store.batch import Claim, DeadLetter
 from mailfold.store.connection import Transaction
@@ -24,11 +24,11 @@ def proves(envelope: Envelope) -> bool:
     return REGISTRY[envelope.provider].signs_claim_only
 
 
-def conflict_letter(one: Opened) -> DeadLetter:
+def dead_letter_of_conflict(one: Opened) -> DeadLetter:
     """Make a dead letter of an envelope whose claim was taken for another payload."""
     if proves(one.envelope):
-        return replace(event_letter(one, "claim_conflict", UNPROVEN), unproven=True)
-    return event_letter(one, "claim_conflict", CONFLICT)
+        return replace(dead_letter_of_event(one, "claim_conflict", UNPROVEN), unproven=True)
+    return dead_letter_of_event(one, "claim_conflict", CONFLICT)
 
 
 def take_claims(tx: Transaction, envelopes: Sequence[Envelope]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mailfold.erasure import erased_event, is_erased
 from mailfold.events import Event
-from mailfold.steps.staging import Opened, Staged, event_letter, json_text
+from mailfold.steps.staging import Opened, Staged, dead_letter_of_event, json_text
 from mailfold.store import batch
 from mailfold.store.batch import DeadLetter
 from mailfold.store.connection import Transaction
@@ -40,7 +40,7 @@ def _fingerprints(tx: Transaction, staged: Staged, stored: set[str]) -> dict[str
             # Among copies in one batch the statement stores the one whose fingerprint sorts first.
             found[event.event_id] = min(found.get(event.event_id, event.fingerprint), event.fingerprint)
     older = [event for _, event in staged.events if event.event_id not in stored]
-    return {**found, **batch.held_otherwise(tx, older)} if older else found
+    return {**found, **batch.fingerprint_mismatches(tx, older)} if older else found
 
 
 def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, Event]], *, publish: bool) -> None:
@@ -48,14 +48,14 @@ def _settle(tx: Transaction, staged: Staged, conflicts: Sequence[tuple[Opened, E
     conflicts = _erased(tx, conflicts)
     replaced = batch.settle(tx, [event for _, event in conflicts], publish=publish)
     # Asked again, because a transaction that was waited for may have stored the very content that is settled here.
-    kept = batch.held_otherwise(tx, [event for _, event in conflicts])
+    kept = batch.fingerprint_mismatches(tx, [event for _, event in conflicts])
     for one, event in conflicts:
         if kept.get(event.event_id, event.fingerprint) != event.fingerprint:
-            letter = event_letter(one, *CONFLICT, event.raw)
-            headers = {} if is_erased(event.raw) else letter.headers
+            dead_letter = dead_letter_of_event(one, *CONFLICT, event.raw)
+            headers = {} if is_erased(event.raw) else dead_letter.headers
             identity = f"{event.event_id}:{event.fingerprint}"
-            staged.letters.append(replace(letter, headers=headers, identity=identity))
-    staged.letters.extend(
+            staged.dead_letters.append(replace(dead_letter, headers=headers, identity=identity))
+    staged.dead_letters.extend(
         DeadLetter(
             kind=CONFLICT[0],
             reason=CONFLICT[1],

@@ -25,7 +25,7 @@ LEFT_LIMIT = "set local statement_timeout = '10s'"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shears:
+class PruneContext:
     """What prune works with."""
 
     database: Database
@@ -36,18 +36,18 @@ class Shears:
     telemetry: Telemetry
 
 
-def prune(shears: Shears) -> dict[str, int | bool | None]:
-    """Delete what is past its window; stopped at any point, the next run goes on from there."""
+def prune(context: PruneContext) -> dict[str, int | bool | None]:
+    """Delete what is past its window; suppressed at any point, the next run goes on from there."""
     pruned: dict[str, int] = {}
     finished = True
-    for table in shears.retention:
-        pruned[table], done = _prune_table(table, shears)
+    for table in context.retention:
+        pruned[table], done = _prune_table(table, context)
         finished = finished and done
-    shears.telemetry.count("PruneRuns")
-    shears.telemetry.count("RowsPruned", sum(pruned.values()))
-    shears.telemetry.count("PruneUnfinished", int(not finished))
-    left = 0 if finished else _count_left(shears)
-    shears.telemetry.say("pruned", **pruned, finished=int(finished), left=left)
+    context.telemetry.count("PruneRuns")
+    context.telemetry.count("RowsPruned", sum(pruned.values()))
+    context.telemetry.count("PruneUnfinished", int(not finished))
+    left = 0 if finished else _count_left(context)
+    context.telemetry.say("pruned", **pruned, finished=int(finished), left=left)
     return {**pruned, "finished": finished, "left": left}
 
 
@@ -56,11 +56,11 @@ def cutoffs(retention: Mapping[str, int], now: datetime) -> dict[str, str]:
     return {table: (now - timedelta(days=days)).isoformat() for table, days in retention.items()}
 
 
-def _prune_table(table: str, shears: Shears) -> tuple[int, bool]:
-    cutoff = cutoffs(shears.retention, shears.now)[table]
+def _prune_table(table: str, context: PruneContext) -> tuple[int, bool]:
+    cutoff = cutoffs(context.retention, context.now)[table]
     total, floor = 0, "-infinity"
-    while shears.remaining_ms() > TIME_GUARD_MS:
-        with shears.database.transaction() as tx:
+    while context.remaining_ms() > TIME_GUARD_MS:
+        with context.database.transaction() as tx:
             if table in COUNTED:
                 tx.execute(ONE_SNAPSHOT)
             [[deleted, newest]] = tx.run(f"prune_{table}", {"floor": floor, "cutoff": cutoff, "batch": BATCH_ROWS})
@@ -72,14 +72,14 @@ def _prune_table(table: str, shears: Shears) -> tuple[int, bool]:
     return total, False
 
 
-def _count_left(shears: Shears) -> int | None:
+def _count_left(context: PruneContext) -> int | None:
     """Count what the next run will find, up to a limit; None where there is no time even for that."""
-    if shears.remaining_ms() < LEFT_GUARD_MS:
+    if context.remaining_ms() < LEFT_GUARD_MS:
         return None
     try:
-        with shears.database.transaction() as tx:
+        with context.database.transaction() as tx:
             tx.execute(LEFT_LIMIT)
-            tables = read(tx, "prune_count", {**cutoffs(shears.retention, shears.now), "most": LEFT_ROWS})
+            tables = read(tx, "prune_count", {**cutoffs(context.retention, context.now), "most": LEFT_ROWS})
     except TransientStoreError:
         return None
     return sum(int(table["rows"]) for table in tables)

@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Press:
+class PublishContext:
     """What publish works with."""
 
     database: Database
@@ -79,33 +79,33 @@ class _Run:
     ended_by: str | None = None
 
 
-def publish(press: Press) -> dict[str, int]:
-    """Publish what is committed; stopped at any point, the next run goes on from there."""
+def publish(context: PublishContext) -> dict[str, int]:
+    """Publish what is committed; suppressed at any point, the next run goes on from there."""
     run = _Run()
-    while _publish_page(press, run):
-        if press.remaining_ms() <= TIME_GUARD_MS:
+    while _publish_page(context, run):
+        if context.remaining_ms() <= TIME_GUARD_MS:
             run.ended_by = "out of time"
             break
-    press.telemetry.count("EventsPublished", run.published)
-    press.telemetry.count("PublishFailed", run.failed)
+    context.telemetry.count("EventsPublished", run.published)
+    context.telemetry.count("PublishFailed", run.failed)
     if run.ended_by != "another run":
-        with press.database.transaction() as tx:
+        with context.database.transaction() as tx:
             [[age_s]] = tx.run("publish_age", {})
-        press.telemetry.measure("OutboxAge", age_s)
-    press.telemetry.say("published", events=run.published, failed=run.failed, ended_by=run.ended_by)
+        context.telemetry.measure("OutboxAge", age_s)
+    context.telemetry.say("published", events=run.published, failed=run.failed, ended_by=run.ended_by)
     return {"published": run.published, "failed": run.failed}
 
 
-def _publish_page(press: Press, run: _Run) -> bool:
+def _publish_page(context: PublishContext, run: _Run) -> bool:
     """Publish the oldest changes in one transaction; return whether there may be more to do."""
-    with press.database.transaction() as tx:
+    with context.database.transaction() as tx:
         [[alone]] = tx.run("publish_alone", {})
         if not alone:
             run.ended_by = "another run"
             return False
         rows = tx.run("publish_next", {"floor": run.floor, "held": dumps(sorted(run.held)), "page": PAGE_ROWS})
         changes = [Change.from_row(*row) for row in rows]
-        taken = _send(changes, press, run)
+        taken = _send(changes, context, run)
         if taken:
             tx.run("publish_done", {"outbox_ids": dumps(sorted(taken))})
     run.published += len(taken)
@@ -115,33 +115,33 @@ def _publish_page(press: Press, run: _Run) -> bool:
     return run.ended_by is None and (bool(left) or len(changes) == PAGE_ROWS)
 
 
-def _send(changes: Sequence[Change], press: Press, run: _Run) -> set[int]:
+def _send(changes: Sequence[Change], context: PublishContext, run: _Run) -> set[int]:
     """Send what may be sent; return the numbers of what the bus has taken."""
     taken: set[int] = set()
-    enough_ms = press.remaining_ms() - PAGE_MS
+    enough_ms = context.remaining_ms() - PAGE_MS
     for call in _calls(changes, run):
-        if run.ended_by or press.remaining_ms() < enough_ms:
+        if run.ended_by or context.remaining_ms() < enough_ms:
             break
         try:
-            refusals = press.bus.put([change.event for change in call])
+            refusals = context.bus.put([change.event for change in call])
         except BusUnavailable as exc:
             run.failed += len(call)
             run.ended_by = str(exc)
-            press.telemetry.warn("not published", reason=str(exc), events=len(call))
+            context.telemetry.warn("not published", reason=str(exc), events=len(call))
             break
         taken |= {change.outbox_id for change, refusal in zip(call, refusals, strict=True) if refusal is None}
-        _hold_back(call, refusals, press, run)
+        _hold_back(call, refusals, context, run)
     return taken
 
 
-def _hold_back(call: Sequence[Change], refusals: Sequence[str | None], press: Press, run: _Run) -> None:
+def _hold_back(call: Sequence[Change], refusals: Sequence[str | None], context: PublishContext, run: _Run) -> None:
     codes = {refusal for refusal in refusals if refusal is not None}
     if not codes:
         return
     refused = [change for change, refusal in zip(call, refusals, strict=True) if refusal is not None]
     run.failed += len(refused)
     run.held |= {change.key for change in refused}
-    press.telemetry.warn("not published", reason=", ".join(sorted(codes)), events=len(refused))
+    context.telemetry.warn("not published", reason=", ".join(sorted(codes)), events=len(refused))
     # A bus that takes nothing will not take the next call either; events that are to blame themselves say nothing.
     if len(refused) == len(call) and codes - AT_FAULT:
         run.ended_by = "the bus takes nothing"

@@ -24,7 +24,7 @@ from mailfold.telemetry import Telemetry
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Response:
     """What the provider is told."""
 
     status: int
@@ -32,7 +32,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
+class ReceiveContext:
     """What receive works with."""
 
     sources: Mapping[str, Source]
@@ -44,42 +44,42 @@ class Door:
     telemetry: Telemetry
 
 
-def receive(request: Request, door: Door) -> Answer:
+def receive(request: Request, context: ReceiveContext) -> Response:
     """Answer one request; 200 means that every event in it is safe."""
-    source = door.sources.get(request.source_name)
+    source = context.sources.get(request.source_name)
     known = source.name if source else None
     try:
-        answer = _accept(request, source, door)
+        response = _accept(request, source, context)
     except Refused as refusal:
-        door.telemetry.count("RequestsRefused", source=known)
+        context.telemetry.count("RequestsRefused", source=known)
         if isinstance(refusal, VerificationError):
-            door.telemetry.count("VerificationFailed", source=known)
-        door.telemetry.warn("refused", source=known, status=refusal.status, reason=str(refusal))
-        return Answer(status=refusal.status, body={"error": str(refusal)})
+            context.telemetry.count("VerificationFailed", source=known)
+        context.telemetry.warn("refused", source=known, status=refusal.status, reason=str(refusal))
+        return Response(status=refusal.status, body={"error": str(refusal)})
     except CannotAccept as failure:
         status = REGISTRY[source.provider].busy_status if source else 503
-        door.telemetry.count("RequestsPutOff", source=known)
+        context.telemetry.count("RequestsDeferred", source=known)
         if isinstance(failure, SecretUnavailable):
-            door.telemetry.count("SecretUnavailable", source=known)
-        door.telemetry.warn("put off", source=known, status=status, reason=str(failure))
-        return Answer(status=status, body={"error": "cannot accept now, send again"})
-    door.telemetry.count("RequestsAccepted", source=known)
-    return answer
+            context.telemetry.count("SecretUnavailable", source=known)
+        context.telemetry.warn("put off", source=known, status=status, reason=str(failure))
+        return Response(status=status, body={"error": "cannot accept now, send again"})
+    context.telemetry.count("RequestsAccepted", source=known)
+    return response
 
 
-def _accept(request: Request, source: Source | None, door: Door) -> Answer:
+def _accept(request: Request, source: Source | None, context: ReceiveContext) -> Response:
     if source is None or not _takes_requests(source):
         raise UnknownSource("no such source")
     provider = REGISTRY[source.provider]
     # Size comes first: to recognise a probe, too, headers and body are read.
     request.check_headers()
-    if len(request.body) > door.max_body_bytes:
-        raise TooLarge(f"the body exceeds {door.max_body_bytes} bytes")
+    if len(request.body) > context.max_body_bytes:
+        raise TooLarge(f"the body exceeds {context.max_body_bytes} bytes")
     if provider.probe and provider.probe(request):
-        return Answer(status=200, body={"events": 0})
+        return Response(status=200, body={"events": 0})
     if request.method != "POST":
         raise MethodNotAllowed("events are sent with POST")
-    return _enqueue(_verify(request, source, door), provider, door)
+    return _enqueue(_verify(request, source, context), provider, context)
 
 
 def _takes_requests(source: Source) -> bool:
@@ -88,31 +88,31 @@ def _takes_requests(source: Source) -> bool:
     return provider.verify is not None and (provider.unwrap is None or source.options.get("http") is True)
 
 
-def _verify(request: Request, source: Source, door: Door) -> VerifiedRequest:
-    known = door.secrets.of(source.name)
+def _verify(request: Request, source: Source, context: ReceiveContext) -> VerifiedRequest:
+    known = context.secrets.of(source.name)
     try:
-        return _verify_with(known, request, source, door)
+        return _verify_with(known, request, source, context)
     except VerificationError:
         # The secret may just have been rotated.
-        renewed = door.secrets.reread(source.name)
+        renewed = context.secrets.reread(source.name)
         if renewed is None:
             raise
-        return _verify_with(renewed, request, source, door)
+        return _verify_with(renewed, request, source, context)
 
 
-def _verify_with(secrets: Sequence[str], request: Request, source: Source, door: Door) -> VerifiedRequest:
+def _verify_with(secrets: Sequence[str], request: Request, source: Source, context: ReceiveContext) -> VerifiedRequest:
     provider = REGISTRY[source.provider]
     assert provider.verify is not None
     if provider.certificate_url:
-        request = replace(request, certificate=door.fetcher.certificate(provider.certificate_url(request, secrets)))
+        request = replace(request, certificate=context.fetcher.certificate(provider.certificate_url(request, secrets)))
     return VerifiedRequest(request=request, source=source, proof=provider.verify(request, source, secrets))
 
 
-def _enqueue(verified: VerifiedRequest, provider: Provider, door: Door) -> Answer:
+def _enqueue(verified: VerifiedRequest, provider: Provider, context: ReceiveContext) -> Response:
     confirm_url = provider.confirm_url(verified.request) if provider.confirm_url else None
     if confirm_url:
-        door.fetcher.get(confirm_url)
-        door.telemetry.say("confirmed", source=verified.source.name)
+        context.fetcher.get(confirm_url)
+        context.telemetry.say("confirmed", source=verified.source.name)
     key = check_key(provider.key(verified.request)) if provider.key else None
     events = provider.split(verified.request.body, verified.source)
     headers = {name: verified.request.headers[name] for name in provider.headers if name in verified.request.headers}
@@ -120,11 +120,11 @@ def _enqueue(verified: VerifiedRequest, provider: Provider, door: Door) -> Answe
     envelopes = seal(verified, events, headers=headers, key=claim)
 
     def send() -> int:
-        door.queue.send(envelopes)
-        door.telemetry.count("EventsReceived", len(events), source=verified.source.name)
+        context.queue.send(envelopes)
+        context.telemetry.count("EventsReceived", len(events), source=verified.source.name)
         return len(events)
 
     if key is None:
-        return Answer(status=200, body={"events": send()})
-    status, body = door.keyed.once(f"{verified.source.name}:{key}", hash_body(verified.request.body), send)
-    return Answer(status=status, body=body)
+        return Response(status=200, body={"events": send()})
+    status, body = context.keyed.once(f"{verified.source.name}:{key}", hash_body(verified.request.body), send)
+    return Response(status=status, body=body)

@@ -5,39 +5,43 @@ from dataclasses import replace
 from datetime import datetime
 
 from mailfold.errors import DataRejected
-from mailfold.steps.claims import conflict_letter, take_claims
+from mailfold.steps.claims import dead_letter_of_conflict, take_claims
 from mailfold.steps.reopen import Outcome, Reopened, left, reopen
 from mailfold.steps.staging import Counts, Staged
 from mailfold.steps.unit import UnitOfWork
-from mailfold.store import batch, letters
+from mailfold.store import batch, dead_letters
 from mailfold.store.connection import Transaction
-from mailfold.store.letters import Letter
+from mailfold.store.dead_letters import StoredDeadLetter
 
 #: Whether its token was used is not known any more.
 TOO_OLD = "it is older than the claims that are kept: whether its signature was used for another event is not known"
 
 
-def redrive(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter], *, claims_since: datetime) -> list[Outcome]:
-    """Fold the letters and write what became of them; nothing counts twice, whoever else folds the same events."""
+def redrive(
+    tx: Transaction, unit: UnitOfWork, taken: Sequence[StoredDeadLetter], *, claims_since: datetime
+) -> list[Outcome]:
+    """Fold the dead letters and write what became of them; nothing counts twice, whoever else folds the same events."""
     outcomes = rehearse(tx, unit, taken, claims_since=claims_since)
-    remains = [letter for outcome in outcomes for letter in outcome.remains]
-    staying = {letter.dead_letter_id: letter.reason for letter in remains}
-    gone = {it.letter.dead_letter_id for it in outcomes if not it.untouched} - staying.keys()
-    # New letters first: whoever waits for a row that is deleted here must not hold one that is waited for here.
+    remains = [dead_letter for outcome in outcomes for dead_letter in outcome.remains]
+    staying = {dead_letter.dead_letter_id: dead_letter.reason for dead_letter in remains}
+    gone = {it.dead_letter.dead_letter_id for it in outcomes if not it.untouched} - staying.keys()
+    # New dead letters first: whoever waits for a row that is deleted here must not hold one that is waited for here.
     batch.complete(tx, {it.claim_key: it.counts.as_result() for it in outcomes if it.claim_key}, remains)
-    letters.finish(tx, folded=gone, left_over=staying)
+    dead_letters.finish(tx, folded=gone, left_over=staying)
     return outcomes
 
 
-def rehearse(tx: Transaction, unit: UnitOfWork, taken: Sequence[Letter], *, claims_since: datetime) -> list[Outcome]:
+def rehearse(
+    tx: Transaction, unit: UnitOfWork, taken: Sequence[StoredDeadLetter], *, claims_since: datetime
+) -> list[Outcome]:
     """Fold the dead letters, all at once or else each on its own, and leave their own rows alone.
 
     Claims taken before `claims_since` may be pruned.
     """
     reopened: list[Reopened] = []
     outcomes: list[Outcome] = []
-    for letter in taken:
-        found = reopen(unit, letter)
+    for dead_letter in taken:
+        found = reopen(unit, dead_letter)
         if isinstance(found, Outcome):
             outcomes.append(found)
         else:
@@ -57,12 +61,12 @@ def _believed(
 ) -> tuple[list[Reopened], list[Outcome]]:
     """Take the claims that prove a sender; return what may be folded, and what became of the rest."""
     believed = [one for one in reopened if not one.takes_claim]
-    asking = [one for one in reopened if one.takes_claim and one.letter.received_at >= claims_since]
-    too_old = [one for one in reopened if one.takes_claim and one.letter.received_at < claims_since]
-    others = [left(one.letter, one.letter.kind, TOO_OLD, unproven=True) for one in too_old]
+    asking = [one for one in reopened if one.takes_claim and one.dead_letter.received_at >= claims_since]
+    too_old = [one for one in reopened if one.takes_claim and one.dead_letter.received_at < claims_since]
+    others = [left(one.dead_letter, one.dead_letter.kind, TOO_OLD, unproven=True) for one in too_old]
     for one, holder in zip(asking, _holders(tx, asking), strict=True):
         if isinstance(holder, DataRejected):
-            others.append(left(one.letter, "refused_by_store", str(holder)))
+            others.append(left(one.dead_letter, "refused_by_store", str(holder)))
         elif holder != one.envelope.request_hash:
             others.append(_turned_away(one))
         else:
@@ -86,10 +90,10 @@ def _holders(tx: Transaction, asking: Sequence[Reopened]) -> Sequence[str | Data
 def _turned_away(one: Reopened) -> Outcome:
     envelope = one.envelope
     return Outcome(
-        letter=one.letter,
+        dead_letter=one.dead_letter,
         source=envelope.source,
         counts=Counts(source=envelope.source, conflict=len(envelope.events)),
-        remains=(conflict_letter(replace(one.opened, envelope=envelope)),),
+        remains=(dead_letter_of_conflict(replace(one.opened, envelope=envelope)),),
         turned_away=True,
     )
 
@@ -98,8 +102,8 @@ def _fold(tx: Transaction, unit: UnitOfWork, reopened: Sequence[Reopened]) -> li
     if not reopened:
         return []
     staged = unit.refold(tx, [one.opened for one in reopened])
-    # A content that made room for a letter's content was no letter before.
-    batch.complete(tx, {}, [letter for letter in staged.letters if letter.claim_key is None])
+    # A content that made room for a dead letter's content was no dead letter before.
+    batch.complete(tx, {}, [dead_letter for dead_letter in staged.dead_letters if dead_letter.claim_key is None])
     return [_outcome(one, staged) for one in reopened]
 
 
@@ -107,11 +111,11 @@ def _fold_alone(tx: Transaction, unit: UnitOfWork, one: Reopened) -> Outcome:
     tx.execute("savepoint one_letter")
     try:
         staged = unit.refold(tx, [one.opened], one_by_one=True)
-        batch.complete(tx, {}, [letter for letter in staged.letters if letter.claim_key is None])
+        batch.complete(tx, {}, [dead_letter for dead_letter in staged.dead_letters if dead_letter.claim_key is None])
         return _outcome(one, staged)
     except DataRejected as refusal:
         tx.execute("rollback to savepoint one_letter")
-        return replace(left(one.letter, "refused_by_store", str(refusal)), claim_key=_claim_taken(one))
+        return replace(left(one.dead_letter, "refused_by_store", str(refusal)), claim_key=_claim_taken(one))
 
 
 def _claim_taken(one: Reopened) -> str | None:
@@ -119,15 +123,15 @@ def _claim_taken(one: Reopened) -> str | None:
 
 
 def _outcome(one: Reopened, staged: Staged) -> Outcome:
-    key = one.letter.dead_letter_id
+    key = one.dead_letter.dead_letter_id
     remains = [
         # What is not proven stays so, in whatever form it is left.
-        replace(letter, claim_key=one.claim_key, unproven=one.letter.unproven)
-        for letter in staged.letters
-        if letter.claim_key == key
+        replace(dead_letter, claim_key=one.claim_key, unproven=one.dead_letter.unproven)
+        for dead_letter in staged.dead_letters
+        if dead_letter.claim_key == key
     ]
     return Outcome(
-        letter=one.letter,
+        dead_letter=one.dead_letter,
         source=one.opened.envelope.source,
         counts=staged.counts[key],
         remains=tuple(remains),

@@ -33,7 +33,7 @@ class Opened:
     record: Record
     envelope: Envelope
     #: True where the body holds an escape that could stand for a character Postgres refuses.
-    suspicious: bool
+    needs_sanitising: bool
 
 
 @dataclass(kw_only=True)
@@ -41,7 +41,7 @@ class Staged:
     """What the unit of work will write."""
 
     events: list[tuple[Opened, Event]] = field(default_factory=list)
-    letters: list[DeadLetter] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
     #: By claim key, of the envelopes that run now.
     counts: dict[str, Counts] = field(default_factory=dict)
     #: Of the records that do not run: read before, or never to be read.
@@ -49,14 +49,14 @@ class Staged:
     failed: list[Record] = field(default_factory=list)
     failure: str = ""
 
-    def set_aside(self, one: Opened, kind: str, reason: str, raw: Any) -> None:
+    def dead_letter_event(self, one: Opened, kind: str, reason: str, raw: Any) -> None:
         """Keep one event that cannot be folded."""
-        self.letters.append(event_letter(one, kind, reason, raw))
+        self.dead_letters.append(dead_letter_of_event(one, kind, reason, raw))
         self.counts[one.envelope.claim_key].dead += 1
 
-    def bury(self, record: Record, kind: str, reason: str) -> None:
+    def dead_letter_record(self, record: Record, kind: str, reason: str) -> None:
         """Keep a whole record that nobody can read."""
-        self.letters.append(record_letter(record, kind, reason))
+        self.dead_letters.append(dead_letter_of_record(record, kind, reason))
         self.other_counts.append(Counts(source=None, dead=1))
 
     def fail(self, record: Record, surprise: Exception) -> None:
@@ -65,7 +65,7 @@ class Staged:
         self.failure = type(surprise).__name__
 
 
-def event_letter(one: Opened, kind: str, reason: str, raw: Any = None) -> DeadLetter:
+def dead_letter_of_event(one: Opened, kind: str, reason: str, raw: Any = None) -> DeadLetter:
     """Make a dead letter of one event, or of all events of its envelope."""
     return DeadLetter(
         kind=kind,
@@ -79,7 +79,7 @@ def event_letter(one: Opened, kind: str, reason: str, raw: Any = None) -> DeadLe
     )
 
 
-def record_letter(record: Record, kind: str, reason: str) -> DeadLetter:
+def dead_letter_of_record(record: Record, kind: str, reason: str) -> DeadLetter:
     """Make a dead letter of a whole record."""
     return DeadLetter(kind=kind, reason=reason, raw=record.body, received_at=record.sent_at)
 

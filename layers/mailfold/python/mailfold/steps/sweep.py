@@ -7,9 +7,9 @@ from mailfold.telemetry import Telemetry
 def sweep(database: Database, telemetry: Telemetry, *, soft_limit: int, publish: bool) -> dict[str, int]:
     """Bring the soft stops to what the stored events amount to; running it again changes nothing."""
     with database.transaction() as tx:
-        [[stopped, released]] = tx.run("sweep", {"soft_limit": soft_limit, "publish": publish, "addresses": "null"})
+        [[suppressed, lifted]] = tx.run("sweep", {"soft_limit": soft_limit, "publish": publish, "addresses": "null"})
     telemetry.count("SweepRuns")
-    telemetry.count("AddressesStopped", stopped)
-    telemetry.count("AddressesReleased", released)
-    telemetry.say("swept", stopped=stopped, released=released)
-    return {"stopped": stopped, "released": released}
+    telemetry.count("AddressesStopped", suppressed)
+    telemetry.count("AddressesReleased", lifted)
+    telemetry.say("swept", suppressed=suppressed, lifted=lifted)
+    return {"suppressed": suppressed, "lifted": lifted}

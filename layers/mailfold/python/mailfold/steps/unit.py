@@ -14,9 +14,9 @@ from mailfold.providers import REGISTRY
 from mailfold.providers.base import Origin
 from mailfold.queue import Record
 from mailfold.request import Source
-from mailfold.steps.claims import claim_of, conflict_letter
+from mailfold.steps.claims import claim_of, dead_letter_of_conflict
 from mailfold.steps.outcomes import classify
-from mailfold.steps.staging import Counts, Opened, Staged, record_letter
+from mailfold.steps.staging import Counts, Opened, Staged, dead_letter_of_record
 from mailfold.store import batch
 from mailfold.store.connection import Database, Transaction
 from mailfold.store.idempotency import Asked, JoinedPersistence, joined_config
@@ -58,7 +58,7 @@ class UnitOfWork:
             if staged.failed:
                 raise Excluded(staged.failed, staged.failure)
             self._fold_staged(tx, staged, one_by_one=one_by_one)
-            batch.complete(tx, {key: counts.as_result() for key, counts in staged.counts.items()}, staged.letters)
+            batch.complete(tx, {key: counts.as_result() for key, counts in staged.counts.items()}, staged.dead_letters)
         return [*staged.counts.values(), *staged.other_counts]
 
     def refold(self, tx: Transaction, opened: Sequence[Opened], *, one_by_one: bool = False) -> Staged:
@@ -70,10 +70,10 @@ class UnitOfWork:
         self._fold_staged(tx, staged, one_by_one=one_by_one)
         return staged
 
-    def bury(self, record: Record, kind: str, reason: str) -> list[Counts]:
+    def dead_letter_record(self, record: Record, kind: str, reason: str) -> list[Counts]:
         """Keep a whole record that no transaction can take."""
         with self.database.transaction() as tx:
-            batch.complete(tx, {}, [record_letter(record, kind, reason)])
+            batch.complete(tx, {}, [dead_letter_of_record(record, kind, reason)])
         return [Counts(source=None, dead=1)]
 
     def _open(self, records: Iterable[Record], staged: Staged) -> list[Opened]:
@@ -82,12 +82,12 @@ class UnitOfWork:
             try:
                 opened.append(self.open_record(record))
             except NotAnEnvelope as reason:
-                staged.bury(record, reason.kind, str(reason))
+                staged.dead_letter_record(record, reason.kind, str(reason))
             except Exception as surprise:
                 if record.receive_count < QUARANTINE_AFTER:
                     staged.fail(record, surprise)
                 else:
-                    staged.bury(record, "unexpected", traceback.format_exc())
+                    staged.dead_letter_record(record, "unexpected", traceback.format_exc())
         return opened
 
     def open_record(self, record: Record) -> Opened:
@@ -97,11 +97,11 @@ class UnitOfWork:
         source = self.sources.get(envelope.source)
         if source is None or source.provider != envelope.provider:
             raise NotAnEnvelope("an envelope of a source that is not configured")
-        suspicious = may_be_unstorable(record.body)
-        claim_key = plain_id(storable_text(envelope.claim_key) if suspicious else envelope.claim_key)
+        needs_sanitising = may_be_unstorable(record.body)
+        claim_key = plain_id(storable_text(envelope.claim_key) if needs_sanitising else envelope.claim_key)
         if claim_key != envelope.claim_key:
             envelope = replace(envelope, claim_key=claim_key)
-        return Opened(record=record, envelope=envelope, suspicious=suspicious)
+        return Opened(record=record, envelope=envelope, needs_sanitising=needs_sanitising)
 
     def _unwrap(self, body: Mapping[str, Any], record: Record) -> Envelope:
         for provider in REGISTRY.values():
@@ -126,12 +126,12 @@ class UnitOfWork:
             try:
                 stage(claim=Asked(key, one.envelope.request_hash), one=one, staged=staged)
             except IdempotencyValidationError:
-                staged.letters.append(conflict_letter(one))
+                staged.dead_letters.append(dead_letter_of_conflict(one))
                 staged.other_counts.append(Counts(source=one.envelope.source, conflict=events))
             else:
                 if staged.counts.get(key) is already:
                     staged.other_counts.append(Counts(source=one.envelope.source, duplicate=events))
-        staged.letters = keep_few(tx, staged.letters)
+        staged.dead_letters = keep_few(tx, staged.dead_letters)
 
     def _stage_one(self, *, claim: Asked, one: Opened, staged: Staged) -> None:
         self._stage_events(one, staged)
@@ -143,12 +143,12 @@ class UnitOfWork:
             try:
                 events = parse(one, raw, origin)
             except UnparseableEvent as reason:
-                staged.set_aside(one, reason.kind, str(reason), raw)
+                staged.dead_letter_event(one, reason.kind, str(reason), raw)
             except Exception as surprise:
                 if one.record.receive_count < QUARANTINE_AFTER:
                     staged.fail(one.record, surprise)
                     return
-                staged.set_aside(one, "unexpected", traceback.format_exc(), raw)
+                staged.dead_letter_event(one, "unexpected", traceback.format_exc(), raw)
             else:
                 staged.events.extend((one, event) for event in events)
 
@@ -179,7 +179,7 @@ class UnitOfWork:
                 folded.append((one, event))
             except DataRejected as refusal:
                 tx.execute("rollback to savepoint one_event")
-                staged.set_aside(one, "refused_by_store", str(refusal), event.raw)
+                staged.dead_letter_event(one, "refused_by_store", str(refusal), event.raw)
         staged.events = folded
         return stored
 
@@ -192,7 +192,7 @@ def parse(one: Opened, raw: Raw, origin: Origin) -> list[Event]:
         events = REGISTRY[one.envelope.provider].parse(raw, origin)
         if len(events) > MOST_EVENTS:
             raise UnparseableEvent(f"it holds more than {MOST_EVENTS} events")
-        if one.suspicious:
+        if one.needs_sanitising:
             events = [storable(event) for event in events]
         for event in events:
             if not is_plain(event.event_id):

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from datetime import datetime
 
-from mailfold.norms import LINES, Traffic
+from mailfold.source_health import THRESHOLDS, Traffic
 from mailfold.store.connection import Database
 from mailfold.telemetry import Telemetry
 
@@ -36,7 +36,7 @@ def _report_rates(source: str, traffic: Traffic, telemetry: Telemetry) -> int:
     high = 0
     for name, rate in traffic.rates.items():
         telemetry.measure(name, rate, source=source)
-        if rate >= LINES[name].percent:
+        if rate >= THRESHOLDS[name].percent:
             high += 1
             telemetry.warn("rate is high", source=source, metric=name, percent=f"{rate:.2f}")
     return high

@@ -23,10 +23,10 @@ def note(tx: Transaction, *, by: str, action: str, address: str = "", **details:
 def _erased(tx: Transaction, address: str, details: dict[str, Any]) -> dict[str, Any]:
     """Return the details without addresses, such as one in the name of a scope."""
     texts = [text for value in details.values() for text in (value if isinstance(value, list) else [value])]
-    suspicious = [text for text in texts if isinstance(text, str) and plain_id(text) != text]
-    if not suspicious:
+    needs_sanitising = [text for text in texts if isinstance(text, str) and plain_id(text) != text]
+    if not needs_sanitising:
         return details
-    others = sorted({found.lower() for text in suspicious for found in _ADDRESS.findall(text)} - {address})
+    others = sorted({found.lower() for text in needs_sanitising for found in _ADDRESS.findall(text)} - {address})
     [[forms]] = tx.run("erase_forms", {"addresses": dumps([address, *others])})
     known = dict(zip([address, *others], forms, strict=True))
     redaction = Redaction(address, known[address]) if address else None

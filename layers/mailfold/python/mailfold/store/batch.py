@@ -150,7 +150,7 @@ def _odd_rows(events: Sequence[Event]) -> str:
         raise DataRejected(str(exc)) from exc
 
 
-def held_otherwise(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
+def fingerprint_mismatches(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
     """Return under which fingerprint an event is stored, for those that are stored with another than their own."""
     pairs = [{"event_id": event.event_id, "fingerprint": event.fingerprint} for event in events]
     return {row[0]: row[1] for row in tx.run("held", {"events": _json(pairs)})}
@@ -162,27 +162,27 @@ def erased_as(tx: Transaction, events: Iterable[Event]) -> dict[str, str]:
     return {row[0]: row[1] for row in tx.run("erased_as", {"events": _json(rows)})}
 
 
-def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], letters: Iterable[DeadLetter]) -> None:
+def complete(tx: Transaction, results: Mapping[str, Mapping[str, Any]], dead_letters: Iterable[DeadLetter]) -> None:
     """Record what came of each claim and keep what could not be folded."""
     tx.run(
         "complete",
         {
             "claims": _json([{"claim_key": key, "result": result} for key, result in results.items()]),
-            "dead_letters": _json([_letter_row(letter) for letter in letters]),
+            "dead_letters": _json([_dead_letter_row(dead_letter) for dead_letter in dead_letters]),
         },
     )
 
 
-def _letter_row(letter: DeadLetter) -> dict[str, Any]:
+def _dead_letter_row(dead_letter: DeadLetter) -> dict[str, Any]:
     return {
-        "dead_letter_id": letter.dead_letter_id,
-        "kind": letter.kind,
-        "reason": storable_text(letter.reason),
-        "source": letter.source,
-        "provider": letter.provider,
-        "claim_key": letter.claim_key,
-        "headers": {name: storable_text(value) for name, value in letter.headers.items()},
-        "raw": storable_text(letter.raw),
-        "received_at": letter.received_at.isoformat(),
-        "unproven": letter.unproven,
+        "dead_letter_id": dead_letter.dead_letter_id,
+        "kind": dead_letter.kind,
+        "reason": storable_text(dead_letter.reason),
+        "source": dead_letter.source,
+        "provider": dead_letter.provider,
+        "claim_key": dead_letter.claim_key,
+        "headers": {name: storable_text(value) for name, value in dead_letter.headers.items()},
+        "raw": storable_text(dead_letter.raw),
+        "received_at": dead_letter.received_at.isoformat(),
+        "unproven": dead_letter.unproven,
     }

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 
 
 class JoinedPersistence(BasePersistenceLayer):
-    """The claims of one batch, as Powertools wants to see them; made anew for every transaction."""
+    """The claims of one batch, as Powertools wants to see them; made again for every transaction."""
 
     def __init__(self, claims: Mapping[str, Holder | None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Powertools leaves this one untyped

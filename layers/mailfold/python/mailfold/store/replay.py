@@ -22,11 +22,11 @@ COLUMNS = (
     "occurred_at",
     "reason",
     "machine",
-    "blames_message",
+    "message_fault",
 )
 
 #: An argument that selects nothing must not keep the others from their index.
-PLAN_ANEW = "set local plan_cache_mode = force_custom_plan"
+FORCE_CUSTOM_PLAN = "set local plan_cache_mode = force_custom_plan"
 
 Row = dict[str, Any]
 

@@ -9,7 +9,7 @@ create table email_events (
     kind         text        not null,
     type         text        not null,
     bounce_class text,
-    effect       text check (effect in ('stop', 'lift')),
+    effect       text check (effect in ('suppress', 'lift')),
     scope        text        not null,
     message_id   text,
     recipient    text,
@@ -19,7 +19,7 @@ create table email_events (
     machine      boolean     not null,
     payload      jsonb       not null,
     -- A bounce that the message caused never counts against the address.
-    blames_message boolean not null default false
+    message_fault boolean not null default false
 );
 
 -- The timeline of a message.
@@ -48,22 +48,22 @@ create table message_status (
 -- BRIN, because rows are updated in place only while no B-tree holds a column that changes.
 create index message_status_received_at on message_status using brin (received_at) with (pages_per_range = 32);
 
--- Why an address is stopped in one scope, with evidence that outlives the events.
+-- Why an address is suppressed in one scope, with evidence that outlives the events.
 create table suppressions (
     address             text collate "C" not null,
     scope               text collate "C" not null,
-    first_stop_at       timestamptz,
-    first_stop_event_id text collate "C",
-    first_stop          jsonb,
-    last_stop_at        timestamptz,
-    last_stop_event_id  text collate "C",
-    last_stop           jsonb,
+    first_suppress_at       timestamptz,
+    first_suppress_event_id text collate "C",
+    first_suppress          jsonb,
+    last_suppress_at        timestamptz,
+    last_suppress_event_id  text collate "C",
+    last_suppress           jsonb,
     last_lift_at        timestamptz,
     last_lift_event_id  text collate "C",
     last_lift           jsonb,
-    soft_stop_at        timestamptz,
-    soft_stop           jsonb,
-    manual_effect       text check (manual_effect in ('stop', 'lift')),
+    soft_suppress_at        timestamptz,
+    soft_suppress           jsonb,
+    manual_effect       text check (manual_effect in ('suppress', 'lift')),
     manual_at           timestamptz,
     manual_by           text,
     manual_reason       text,
@@ -72,13 +72,13 @@ create table suppressions (
 
 -- The newest stops.
 create index suppressions_since on suppressions (
-    coalesce(least(first_stop_at, soft_stop_at, case when manual_effect = 'stop' then manual_at end), '-infinity'),
+    coalesce(least(first_suppress_at, soft_suppress_at, case when manual_effect = 'suppress' then manual_at end), '-infinity'),
     address,
     scope
 );
 
 -- The claims. A row without a result exists only inside the transaction that will complete it.
-create table webhook_inbox (
+create table claims (
     claim_key    text collate "C" primary key,
     request_hash text        not null,
     source       text        not null,
@@ -89,7 +89,7 @@ create table webhook_inbox (
     not_kept     integer
 );
 
-create index webhook_inbox_created_at on webhook_inbox (created_at);
+create index claims_created_at on claims (created_at);
 
 -- What could not be folded, with its reason. The id is a digest of the input: a redelivery adds nothing.
 create table dead_letters (
@@ -130,8 +130,8 @@ create index outbox_unpublished on outbox (outbox_id) where published_at is null
 
 -- What a transaction is about to announce: written and deleted inside it, so nobody ever sees a row and none need
 -- outlive a crash.
-create unlogged table announcements (
-    announcement_id bigint generated always as identity primary key,
+create unlogged table outbox_staging (
+    staging_id bigint generated always as identity primary key,
     changes         jsonb not null
 );
 
@@ -157,7 +157,7 @@ begin
     if new.changes operator(pg_catalog.<>) 'null' then
         -- While constraints are immediate, this row fires at once, one level deeper, and is refused there. What is
         -- declared WITH HOLD runs after this function, inside commit, for as long as it likes. Both would keep the lock.
-        insert into public.announcements (changes) values ('null');
+        insert into public.outbox_staging (changes) values ('null');
         if exists (select from pg_catalog.pg_cursors where is_holdable) then
             raise exception 'changes are announced by COMMIT: close cursors WITH HOLD first' using errcode = '55000';
         end if;
@@ -170,14 +170,14 @@ begin
         ) with ordinality as change (topic, key, body, place)
         order by change.place;
     end if;
-    delete from public.announcements a where a.announcement_id operator(pg_catalog.=) new.announcement_id;
+    delete from public.outbox_staging a where a.staging_id operator(pg_catalog.=) new.staging_id;
     return null;
 end
 $$;
 
 revoke all on function announce() from public;
 
-create constraint trigger announce after insert on announcements
+create constraint trigger announce after insert on outbox_staging
 deferrable initially deferred for each row execute function announce();
 
 -- How many events of a day prune has deleted; added to what is still stored, the day's total.
@@ -224,12 +224,12 @@ from message_status s
 join status_ranks r using (type, bounce_class)
 order by s.message_id, s.recipient, r.rank desc;
 
--- Whether an address is stopped. A stop by hand holds until a lift by hand; a lift by hand lifts what came before it.
+-- Whether an address is suppressed. A manual suppression holds until a manual lift; a manual lift lifts what came before it.
 -- At the same instant a stop outweighs a lift, being safer.
-create function is_stopped(s suppressions) returns boolean
+create function is_suppressed(s suppressions) returns boolean
 language sql immutable parallel safe
-return coalesce(s.manual_effect = 'stop', false) or coalesce(
-    greatest(s.last_stop_at, s.soft_stop_at) >= coalesce(
+return coalesce(s.manual_effect = 'suppress', false) or coalesce(
+    greatest(s.last_suppress_at, s.soft_suppress_at) >= coalesce(
         greatest(s.last_lift_at, case when s.manual_effect = 'lift' then s.manual_at end), '-infinity'
     ),
     false
@@ -240,22 +240,22 @@ create view suppressed as
 select
     s.address,
     s.scope,
-    least(s.first_stop_at, s.soft_stop_at, case when s.manual_effect = 'stop' then s.manual_at end) as since,
+    least(s.first_suppress_at, s.soft_suppress_at, case when s.manual_effect = 'suppress' then s.manual_at end) as since,
     case
-        when s.manual_effect = 'stop' then 'manual'
-        when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then 'soft_bounces'
-        else s.first_stop ->> 'type'
+        when s.manual_effect = 'suppress' then 'manual'
+        when s.last_suppress_at is null or s.soft_suppress_at > s.last_suppress_at then 'soft_bounces'
+        else s.first_suppress ->> 'type'
     end as reason,
     case
-        when s.manual_effect = 'stop'
+        when s.manual_effect = 'suppress'
             then jsonb_build_object('by', s.manual_by, 'reason', s.manual_reason, 'occurred_at', s.manual_at)
-        when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then s.soft_stop
-        else s.first_stop
+        when s.last_suppress_at is null or s.soft_suppress_at > s.last_suppress_at then s.soft_suppress
+        else s.first_suppress
     end as evidence,
-    s.last_stop_at,
-    s.last_stop
+    s.last_suppress_at,
+    s.last_suppress
 from suppressions s
-where is_stopped(s);
+where is_suppressed(s);
 
 -- The key under which the address of an erased person is kept, so that a stop outlives the address.
 create table erasure_key (
@@ -276,7 +276,7 @@ return (
 
 revoke all on function erased_form(text) from public;
 
--- What people did by hand: who, what, when. An address stands here in its erased form only.
+-- What people did manually: who, what, when. An address stands here in its erased form only.
 create table audit_log (
     audit_id bigint generated always as identity primary key,
     at       timestamptz not null default now(),

@@ -6,7 +6,7 @@ from mailfold.events import Effect
 from mailfold.store.connection import Transaction
 
 
-def decide_by_hand(
+def decide_manually(
     tx: Transaction,
     address: str,
     effect: Effect,
@@ -17,9 +17,9 @@ def decide_by_hand(
     reason: str,
     publish: bool,
 ) -> bool:
-    """Stop an address until it is lifted by hand, or lift what stopped it so far; the later decision wins."""
+    """Stop an address until it is lifted manually, or lift what stopped it so far; the later decision wins."""
     rows = tx.run(
-        "by_hand",
+        "decide_manually",
         {
             "address": address.strip().lower(),
             "scope": scope,

@@ -13,22 +13,28 @@ MOST_CONTENTS = 5
 MOST_BYTES = 256_000
 
 
-def keep_few(tx: Transaction, letters: Sequence[DeadLetter]) -> list[DeadLetter]:
+def keep_few(tx: Transaction, dead_letters: Sequence[DeadLetter]) -> list[DeadLetter]:
     """Return the dead letters without the unproven ones that are too many; those are counted on their claims."""
-    unproven = {letter.dead_letter_id: letter for letter in letters if letter.unproven}
+    unproven = {dead_letter.dead_letter_id: dead_letter for dead_letter in dead_letters if dead_letter.unproven}
     if not unproven:
-        return list(letters)
-    _hold(tx, {letter.claim_key or "" for letter in unproven.values()})
+        return list(dead_letters)
+    _hold(tx, {dead_letter.claim_key or "" for dead_letter in unproven.values()})
     contents = [
-        {"claim_key": letter.claim_key, "dead_letter_id": key, "bytes": len(letter.raw.encode("utf-8", "replace"))}
-        for key, letter in unproven.items()
+        {
+            "claim_key": dead_letter.claim_key,
+            "dead_letter_id": key,
+            "bytes": len(dead_letter.raw.encode("utf-8", "replace")),
+        }
+        for key, dead_letter in unproven.items()
     ]
     rows = tx.run(
         "unproven_keep",
         {"contents": dumps(contents), "most_contents": MOST_CONTENTS, "most_bytes": MOST_BYTES},
     )
     kept = {row[0] for row in rows}
-    return [letter for letter in letters if not letter.unproven or letter.dead_letter_id in kept]
+    return [
+        dead_letter for dead_letter in dead_letters if not dead_letter.unproven or dead_letter.dead_letter_id in kept
+    ]
 
 
 def _hold(tx: Transaction, claim_keys: set[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mailfold.errors import Declined, StoreError, TransientStoreError
+from mailfold.errors import CommandRefused, StoreError, TransientStoreError
 from mailfold.steps.operate import (
     dead_letters,
     doctor,
@@ -19,9 +19,9 @@ from mailfold.steps.operate import (
     tokens,
 )
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 
-Command = Callable[[Office, Arguments], dict[str, Any]]
+Command = Callable[[OperateContext, Arguments], dict[str, Any]]
 
 #: What can be ordered. A long piece of work is ordered page by page: each answer says where the next one begins.
 COMMANDS: dict[str, Command] = {
@@ -33,9 +33,9 @@ COMMANDS: dict[str, Command] = {
     "doctor.probe.find": doctor.find_probes,
     "doctor.probe.remove": doctor.remove_probes,
     "dead-letters.groups": dead_letters.groups,
-    "dead-letters.list": dead_letters.list_letters,
+    "dead-letters.list": dead_letters.list_dead_letters,
     "dead-letters.show": dead_letters.show,
-    "dead-letters.redrive": dead_letters.redrive_letters,
+    "dead-letters.redrive": dead_letters.redrive_dead_letters,
     "dead-letters.try": dead_letters.try_records,
     "replay": replay.replay,
     "refold": refold.refold,
@@ -54,21 +54,21 @@ COMMANDS: dict[str, Command] = {
 }
 
 
-def operate(order: Mapping[str, Any], office: Office) -> dict[str, Any]:
+def operate(order: Mapping[str, Any], context: OperateContext) -> dict[str, Any]:
     """Carry out one order; a mistake in it, or a database that is away, is an answer and not a failure."""
     try:
-        result = _command(order)(office, Arguments(order.get("arguments") or {}))
-    except (Declined, StoreError) as refusal:
-        office.telemetry.count("OrdersDeclined")
-        office.telemetry.warn("declined", reason=type(refusal).__name__)
+        result = _command(order)(context, Arguments(order.get("arguments") or {}))
+    except (CommandRefused, StoreError) as refusal:
+        context.telemetry.count("CommandsRefused")
+        context.telemetry.warn("declined", reason=type(refusal).__name__)
         return {"ok": False, "error": str(refusal), "again": isinstance(refusal, TransientStoreError)}
-    office.telemetry.count("OrdersDone")
-    office.telemetry.say("done", command=str(order["command"]))
+    context.telemetry.count("CommandsDone")
+    context.telemetry.say("done", command=str(order["command"]))
     return {"ok": True, "result": result}
 
 
 def _command(order: Mapping[str, Any]) -> Command:
     name = order.get("command")
     if not isinstance(name, str) or name not in COMMANDS:
-        raise Declined(f"no such command: {name!r}")
+        raise CommandRefused(f"no such command: {name!r}")
     return COMMANDS[name]

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mailfold.errors import Declined
+from mailfold.errors import CommandRefused
 from mailfold.jsontext import dumps
 from mailfold.redaction import Redaction
 from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.context import OperateContext
 from mailfold.steps.operate.erase_rows import Eraser
-from mailfold.steps.operate.office import Office
 from mailfold.store.connection import Transaction
 
 #: How long one order goes on before it says where the next one begins; a page more must fit into its function's time.
@@ -22,7 +22,7 @@ COUNTS = ("looked_at", "found", "similar", "changed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class PersonalTable:
     """A table that may name a person."""
 
     table: str
@@ -50,23 +50,23 @@ def _write_suppressions(tx: Transaction, rows: str) -> int:
 
 
 #: Every table with a text that may come from outside; a test finds whatever is missing here.
-GROUNDS = (
+PERSONAL_TABLES = (
     # First, and each row at once: there is no moment without the stop.
-    Ground(
+    PersonalTable(
         table="suppressions",
         name="suppressions",
         start={"address": "", "scope": ""},
         page_rows=20_000,
         write=_write_suppressions,
     ),
-    Ground(
+    PersonalTable(
         table="message_status",
         name="statuses",
         start={"message_id": "", "recipient": "", "type": "", "bounce_class": ""},
         page_rows=20_000,
         write=_writer("statuses"),
     ),
-    Ground(
+    PersonalTable(
         table="email_events",
         name="events",
         start={"received_at": "-infinity", "event_id": ""},
@@ -74,15 +74,15 @@ GROUNDS = (
         write=_writer("events"),
     ),
     # A dead letter may be as large as a queue record.
-    Ground(
+    PersonalTable(
         table="dead_letters",
-        name="letters",
+        name="dead_letters",
         start={"dead_letter_id": ""},
         page_rows=50,
-        write=_writer("letters"),
+        write=_writer("dead_letters"),
     ),
-    Ground(table="outbox", name="outbox", start={"outbox_id": -1}, page_rows=10_000, write=_writer("outbox")),
-    Ground(table="webhook_inbox", name="claims", start={"claim_key": ""}, page_rows=20_000, write=_writer("claims")),
+    PersonalTable(table="outbox", name="outbox", start={"outbox_id": -1}, page_rows=10_000, write=_writer("outbox")),
+    PersonalTable(table="claims", name="claims", start={"claim_key": ""}, page_rows=20_000, write=_writer("claims")),
 )
 #: Tables whose texts are our own words. The proof looks through them all the same.
 WITHOUT_PERSONS = {
@@ -94,38 +94,38 @@ WITHOUT_PERSONS = {
     "erasure_key",
     "api_tokens",
     # Empty but for the moment of a commit.
-    "announcements",
+    "outbox_staging",
     # Locks.
     "commit_gate",
     "publish_turn",
 }
 
 
-def erase(office: Office, arguments: Arguments) -> dict[str, Any]:
+def erase(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Erase an address as far as the time allows; the answer says where to go on."""
     address, place, after = address_of(arguments), *_cursor(arguments.value("after"))
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         [[form]] = tx.run("erase_form", {"address": address})
-        [[rows]] = tx.run("erase_rows", {"tables": dumps([ground.table for ground in GROUNDS])})
+        [[rows]] = tx.run("erase_rows", {"tables": dumps([ground.table for ground in PERSONAL_TABLES])})
         if arguments.value("after") is None:
-            office.note(tx, "erase", address=address)
+            context.note(tx, "erase", address=address)
     redaction = Redaction(address, form)
-    eraser = Eraser(redaction, office.sources)
+    eraser = Eraser(redaction, context.sources)
     tables: dict[str, dict[str, int]] = {}
-    enough_ms = office.remaining_ms() - WORK_MS
+    enough_ms = context.remaining_ms() - WORK_MS
     ended = False
     while not ended:
-        ground = GROUNDS[place]
-        after = _page(office, ground, after or ground.start, redaction, eraser, tables)
+        ground = PERSONAL_TABLES[place]
+        after = _page(context, ground, after or ground.start, redaction, eraser, tables)
         place += after is None
-        ended = place == len(GROUNDS)
-        if office.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
+        ended = place == len(PERSONAL_TABLES)
+        if context.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
             break
     return {
         "erased_form": form,
         "rows": rows,
         "tables": tables,
-        "next": None if ended else {"table": GROUNDS[place].table, "after": after},
+        "next": None if ended else {"table": PERSONAL_TABLES[place].table, "after": after},
     }
 
 
@@ -133,13 +133,13 @@ def address_of(arguments: Arguments) -> str:
     """Return the address of the person who is erased."""
     address = arguments.address()
     if "@" not in address:
-        raise Declined("address must be the address itself, not its erased form")
+        raise CommandRefused("address must be the address itself, not its erased form")
     return address
 
 
 def _page(
-    office: Office,
-    ground: Ground,
+    context: OperateContext,
+    ground: PersonalTable,
     after: dict[str, Any],
     redaction: Redaction,
     eraser: Eraser,
@@ -150,7 +150,7 @@ def _page(
     asked |= {"near": redaction.near, "pattern": redaction.pattern}
     counts = tables.setdefault(ground.table, dict.fromkeys(COUNTS, 0))
     for _ in range(ATTEMPTS):
-        with office.database.transaction() as tx:
+        with context.database.transaction() as tx:
             [[looked_at, last, found]] = tx.run(f"erase_find_{ground.name}", asked)
             changes = [change for text in found if (change := eraser.change(ground.table, text))]
             changed = ground.write(tx, f"[{','.join(change.text for change in changes)}]") if changes else 0
@@ -166,8 +166,8 @@ def _page(
 def _cursor(value: Any) -> tuple[int, dict[str, Any] | None]:
     if value is None:
         return 0, None
-    places = {ground.table: place for place, ground in enumerate(GROUNDS)}
+    places = {ground.table: place for place, ground in enumerate(PERSONAL_TABLES)}
     if not isinstance(value, dict) or value.get("table") not in places:
-        raise Declined("after must be what the page before called next")
+        raise CommandRefused("after must be what the page before called next")
     after = value.get("after")
     return places[value["table"]], after if isinstance(after, dict) else None

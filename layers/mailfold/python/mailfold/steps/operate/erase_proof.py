@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mailfold.erasure import ERASED_RAW, ERASED_TEXT
-from mailfold.errors import Declined
+from mailfold.errors import CommandRefused
 from mailfold.spellings import around_the_sign, domain_forms, loosely, parts_of
 from mailfold.steps.operate.arguments import Arguments
+from mailfold.steps.operate.context import OperateContext
 from mailfold.steps.operate.erase import COUNTS, TIME_GUARD_MS, WORK_MS, address_of
-from mailfold.steps.operate.office import Office
 from mailfold.store.reading import read
 from mailfold.unescaping import decoded, folded, with_signs
 
@@ -93,19 +93,19 @@ class Search:
         return any(wanted in owner and wanted != owner for wanted in self._wanted)
 
 
-def verify(office: Office, arguments: Arguments) -> dict[str, Any]:
+def verify(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Count the rows that name an address as far as the time allows, and change nothing."""
     address = address_of(arguments)
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         [[form]] = tx.run("erase_form", {"address": address})
         known = read(tx, "erase_search_tables", {})
     place: Place | None = _place(arguments.value("after"), known)
     search = Search(address)
     tables: dict[str, dict[str, int]] = {}
-    enough_ms = office.remaining_ms() - WORK_MS
+    enough_ms = context.remaining_ms() - WORK_MS
     while place is not None:
-        place = _page(office, known, place, search, tables)
-        if office.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
+        place = _page(context, known, place, search, tables)
+        if context.remaining_ms() <= max(enough_ms, TIME_GUARD_MS):
             break
     return {
         "erased_form": form,
@@ -116,7 +116,7 @@ def verify(office: Office, arguments: Arguments) -> dict[str, Any]:
 
 
 def _page(
-    office: Office,
+    context: OperateContext,
     known: list[dict[str, Any]],
     place: Place,
     search: Search,
@@ -128,7 +128,7 @@ def _page(
     until = place.block + max(1, PAGE_BYTES * table["blocks"] // max(table["bytes"], 1))
     asked: dict[str, str | int] = {"table": place.table, "first": place.block, "until": until}
     asked |= search.patterns
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         [[looked_at, found]] = tx.run("erase_search", asked)
     counts = tables.setdefault(place.table, dict.fromkeys(COUNTS, 0))
     counts["looked_at"] += looked_at
@@ -148,7 +148,7 @@ def _place(after: Any, known: list[dict[str, Any]]) -> Place:
     inner = after.get("after") if isinstance(after, dict) else None
     block = inner.get("block") if isinstance(inner, dict) else None
     if not isinstance(block, int) or after["table"] not in {table["name"] for table in known}:
-        raise Declined("after must be what the page before called next")
+        raise CommandRefused("after must be what the page before called next")
     return Place(table=after["table"], block=block)
 
 

@@ -15,7 +15,7 @@ from mailfold.request import Source
 
 Row = Mapping[str, Any]
 
-#: What evidence and announcements name things by.
+#: What evidence and outbox_staging name things by.
 _IDS = {"event_id", "event_ids", "message_id", "scope"}
 _EVENTS = '"events":['
 
@@ -44,9 +44,9 @@ class Eraser:
             "suppressions": self._suppression,
             "message_status": self._status,
             "email_events": self._event,
-            "dead_letters": self._letter,
+            "dead_letters": self._dead_letter,
             "outbox": self._outbox,
-            "webhook_inbox": self._claim,
+            "claims": self._claim,
         }
 
     def change(self, table: str, text: str) -> Change | None:
@@ -62,8 +62,8 @@ class Eraser:
 
     def _suppression(self, row: Row) -> Mapping[str, Any]:
         owner = row["address"]
-        ids = ("first_stop_event_id", "last_stop_event_id", "last_lift_event_id", "scope")
-        evidence = ("first_stop", "last_stop", "last_lift", "soft_stop")
+        ids = ("first_suppress_event_id", "last_suppress_event_id", "last_lift_event_id", "scope")
+        evidence = ("first_suppress", "last_suppress", "last_lift", "soft_suppress")
         return {
             "address": self._name(owner),
             **{name: self._id(row[name], owner) for name in ids},
@@ -85,7 +85,7 @@ class Eraser:
             return ids
         return {**ids, "recipient": owner and self._redaction.form, "reason": None, "payload": ERASED_RAW}
 
-    def _letter(self, row: Row) -> Mapping[str, Any]:
+    def _dead_letter(self, row: Row) -> Mapping[str, Any]:
         raw = self._raw(row)
         whose = self._redaction.form if raw == ERASED_TEXT else None
         over = {"claim_key": self._id(row["claim_key"], whose), "raw": raw}

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mailfold.errors import Declined
+from mailfold.errors import CommandRefused
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.store.reading import read
 
 #: The newest events of an address; whoever needs all of them asks the database.
@@ -15,10 +15,10 @@ REASON_BYTES = 2_500_000
 ALL_SOURCES = "null"
 
 
-def show_message(office: Office, arguments: Arguments) -> dict[str, Any]:
+def show_message(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Return the status of a message for each recipient, and its events in the order in which they happened."""
     message_id, event_id = arguments.text("message_id"), arguments.text("event", "")
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         recipients = read(tx, "read_message_status", {"message_id": message_id})
         events = read(
             tx,
@@ -26,16 +26,16 @@ def show_message(office: Office, arguments: Arguments) -> dict[str, Any]:
             {"message_id": message_id, "event_id": event_id, "raw": arguments.flag("raw")},
         )
     if event_id and not events:
-        raise Declined("this message has no stored event of this id")
+        raise CommandRefused("this message has no stored event of this id")
     if not recipients and not events:
-        raise Declined("nothing is stored about this message")
+        raise CommandRefused("nothing is stored about this message")
     return {"message_id": message_id, "recipients": recipients, "events": events}
 
 
-def show_recipient(office: Office, arguments: Arguments) -> dict[str, Any]:
+def show_recipient(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Return what is known of an address: its stops, and its newest events."""
     address = arguments.address()
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         suppressions = read(tx, "read_suppressions_of", {"address": address})
         events = read(
             tx,
@@ -46,15 +46,15 @@ def show_recipient(office: Office, arguments: Arguments) -> dict[str, Any]:
         del event["found"]
     return {
         "address": address,
-        "may_be_mailed": not any(row["stopped"] and row["scope"] == "" for row in suppressions),
+        "may_be_mailed": not any(row["suppressed"] and row["scope"] == "" for row in suppressions),
         "suppressions": suppressions,
         "events": events,
     }
 
 
-def totals(office: Office, arguments: Arguments) -> dict[str, Any]:
+def totals(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Return how many events of each kind each source had on each day, pruned ones included."""
     days = arguments.number("days", 30, most=3_650)
-    with office.database.transaction() as tx:
-        rows = read(tx, "read_totals", {"days": days, "now": office.now.isoformat(), "sources": ALL_SOURCES})
+    with context.database.transaction() as tx:
+        rows = read(tx, "read_totals", {"days": days, "now": context.now.isoformat(), "sources": ALL_SOURCES})
     return {"days": days, "totals": rows}

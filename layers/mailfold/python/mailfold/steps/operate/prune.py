@@ -3,7 +3,7 @@
 from typing import Any
 
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.steps.prune import cutoffs
 from mailfold.store.reading import read
 
@@ -11,8 +11,8 @@ from mailfold.store.reading import read
 MOST_ROWS = 10_000_000
 
 
-def count(office: Office, arguments: Arguments) -> dict[str, Any]:
+def count(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Return for each table its window, how many rows are past it and the oldest of them; nothing is deleted."""
-    with office.database.transaction() as tx:
-        rows = read(tx, "prune_count", {**cutoffs(office.retention, office.now), "most": MOST_ROWS})
-    return {"tables": [{**row, "days": office.retention[row["table"]]} for row in rows], "most": MOST_ROWS}
+    with context.database.transaction() as tx:
+        rows = read(tx, "prune_count", {**cutoffs(context.retention, context.now), "most": MOST_ROWS})
+    return {"tables": [{**row, "days": context.retention[row["table"]]} for row in rows], "most": MOST_ROWS}

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mailfold.errors import Declined
+from mailfold.errors import CommandRefused
 from mailfold.events import BounceClass, EventType
 from mailfold.fold import effect_of
 from mailfold.jsontext import dumps
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
-from mailfold.steps.operate.replay import Undone, cursor_parameters, giving_way, read_cursor
+from mailfold.steps.operate.context import OperateContext
+from mailfold.steps.operate.replay import Undone, cursor_parameters, read_cursor, retry_on_lock
 from mailfold.store.connection import Transaction
 from mailfold.store.reading import read
-from mailfold.store.replay import PLAN_ANEW, Row, write_readings
+from mailfold.store.replay import FORCE_CUSTOM_PLAN, Row, write_readings
 
 #: Small, because a page holds the rows of its addresses until it is undone.
 PAGE_ADDRESSES = 100
@@ -48,7 +48,7 @@ class Rule:
             classes=_classes(arguments.value("classes")),
         )
         if rule.soft_limit is None and not rule.classes:
-            raise Declined("name another soft limit, or another class of a code")
+            raise CommandRefused("name another soft limit, or another class of a code")
         return rule
 
     @property
@@ -66,12 +66,12 @@ class Rule:
         return {**row, "bounce_class": str(bounce_class), "effect": effect_of(EventType.BOUNCED, bounce_class)}
 
 
-def refold(office: Office, arguments: Arguments) -> dict[str, Any]:
+def refold(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Return which addresses of one page would be stopped or released; nothing of it is kept."""
     rule, after = Rule.read(arguments), read_cursor(arguments)
     most = arguments.number("most", PAGE_ADDRESSES, most=LARGEST_PAGE)
-    with office.database.transaction() as tx:
-        tx.execute(PLAN_ANEW)
+    with context.database.transaction() as tx:
+        tx.execute(FORCE_CUSTOM_PLAN)
         page = read(
             tx,
             "refold_page",
@@ -83,27 +83,27 @@ def refold(office: Office, arguments: Arguments) -> dict[str, Any]:
             },
         )
     addresses = dumps(sorted(row["address"] for row in page))
-    today = giving_way(lambda: _fold_under(office, Rule(soft_limit=None, classes={}), addresses))
-    then = giving_way(lambda: _fold_under(office, rule, addresses))
+    today = retry_on_lock(lambda: _fold_under(context, Rule(soft_limit=None, classes={}), addresses))
+    then = retry_on_lock(lambda: _fold_under(context, rule, addresses))
     last = page[-1] if len(page) == most else None
     return {
         "addresses": len(page),
         "bounces": then["bounces"],
-        "stopped": [pair for pair in then["stopped"] if pair not in today["stopped"]],
-        "released": [pair for pair in today["stopped"] if pair not in then["stopped"]],
+        "suppressed": [pair for pair in then["suppressed"] if pair not in today["suppressed"]],
+        "lifted": [pair for pair in today["suppressed"] if pair not in then["suppressed"]],
         "next": last and {"received_at": last["received_at"], "event_id": last["event_id"]},
     }
 
 
-def _fold_under(office: Office, rule: Rule, addresses: str) -> dict[str, Any]:
+def _fold_under(context: OperateContext, rule: Rule, addresses: str) -> dict[str, Any]:
     """Return who is stopped under a rule, the next sweep included; the transaction is undone."""
     answer: dict[str, Any] = {}
-    with contextlib.suppress(Undone), office.database.transaction() as tx:
-        tx.execute(f"{GIVE_WAY}; {PLAN_ANEW}")
+    with contextlib.suppress(Undone), context.database.transaction() as tx:
+        tx.execute(f"{GIVE_WAY}; {FORCE_CUSTOM_PLAN}")
         answer["bounces"] = _reclass(tx, rule, addresses)
-        limit = rule.soft_limit or office.soft_limit
+        limit = rule.soft_limit or context.soft_limit
         tx.run("sweep", {"soft_limit": limit, "publish": False, "addresses": addresses})
-        answer["stopped"] = read(tx, "refold_stopped", {"addresses": addresses})
+        answer["suppressed"] = read(tx, "refold_suppressed", {"addresses": addresses})
         raise Undone
     return answer
 
@@ -120,10 +120,10 @@ def _classes(value: Any) -> dict[str, BounceClass]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise Declined("classes must be an object of codes and classes")
+        raise CommandRefused("classes must be an object of codes and classes")
     for code, name in value.items():
         if not _CODE.fullmatch(code) or name not in CLASSES:
-            raise Declined("a class is named like 5.2.2=soft; the classes are hard and soft")
+            raise CommandRefused("a class is named like 5.2.2=soft; the classes are hard and soft")
     return {code: CLASSES[name] for code, name in value.items()}
 
 

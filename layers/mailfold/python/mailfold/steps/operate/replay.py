@@ -1,4 +1,4 @@
-"""replay: stored events read anew by today's adapters, as a dry run or for good, a page at a time."""
+"""replay: stored events read again by today's adapters, as a dry run or for good, a page at a time."""
 
 import contextlib
 from collections import Counter
@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from mailfold.erasure import ERASED_REASON
-from mailfold.errors import Declined, TransientStoreError
+from mailfold.errors import CommandRefused, TransientStoreError
 from mailfold.jsontext import dumps
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
-from mailfold.steps.operate.rereading import Rereading, differing, reread
+from mailfold.steps.operate.context import OperateContext
+from mailfold.steps.operate.reparse import Reparse, differing, reread
 from mailfold.store.connection import Transaction
 from mailfold.store.reading import read
-from mailfold.store.replay import PLAN_ANEW, Row, Written, write_readings
+from mailfold.store.replay import FORCE_CUSTOM_PLAN, Row, Written, write_readings
 
 PAGE_ROWS = 500
 LARGEST_PAGE = 2_000
@@ -49,7 +49,7 @@ class Selection:
             "source": arguments.text("source", ""),
         }
         if not any(named.values()) and since is None:
-            raise Declined("name a message, a recipient, a source or since when")
+            raise CommandRefused("name a message, a recipient, a source or since when")
         where = {
             **named,
             "since": since.isoformat() if since else "-infinity",
@@ -62,15 +62,15 @@ class Selection:
         return self.after is not None and (datetime.fromisoformat(row["received_at"]), row["event_id"]) <= self.after
 
 
-def replay(office: Office, arguments: Arguments) -> dict[str, Any]:
-    """Read one page of stored events anew; return what changed, or would, and where the next page begins."""
+def replay(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
+    """Read one page of stored events again; return what changed, or would, and where the next page begins."""
     selection = Selection.read(arguments)
     most = arguments.number("most", PAGE_ROWS, most=LARGEST_PAGE)
     apply = arguments.flag("apply")
-    return giving_way(lambda: _replay_page(office, selection, most=most, apply=apply))
+    return retry_on_lock(lambda: _replay_page(context, selection, most=most, apply=apply))
 
 
-def giving_way(page: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def retry_on_lock(page: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Try a page again where live traffic held one of its rows and went first."""
     for _ in range(TRIES - 1):
         with contextlib.suppress(TransientStoreError):
@@ -78,12 +78,12 @@ def giving_way(page: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return page()
 
 
-def _replay_page(office: Office, selection: Selection, *, most: int, apply: bool) -> dict[str, Any]:
+def _replay_page(context: OperateContext, selection: Selection, *, most: int, apply: bool) -> dict[str, Any]:
     answer: dict[str, Any] = {}
-    with contextlib.suppress(Undone), office.database.transaction() as tx:
-        tx.execute(PLAN_ANEW)
-        own, rows, found = _read_page(office, tx, selection, most)
-        written = write_readings(tx, list(found.readings.values()), publish=office.publish)
+    with contextlib.suppress(Undone), context.database.transaction() as tx:
+        tx.execute(FORCE_CUSTOM_PLAN)
+        own, rows, found = _read_page(context, tx, selection, most)
+        written = write_readings(tx, list(found.readings.values()), publish=context.publish)
         answer = _answer(selection, own, rows, found, written, apply=apply)
         answer["next"] = _next(own, most)
         if selection.after is None:
@@ -91,19 +91,19 @@ def _replay_page(office: Office, selection: Selection, *, most: int, apply: bool
         if not apply:
             raise Undone
         if written.changes:
-            _note(office, tx, selection, written)
+            _note(context, tx, selection, written)
     return answer
 
 
 def _read_page(
-    office: Office, tx: Transaction, selection: Selection, most: int
-) -> tuple[list[Row], list[Row], Rereading]:
+    context: OperateContext, tx: Transaction, selection: Selection, most: int
+) -> tuple[list[Row], list[Row], Reparse]:
     """Read the page, and whatever else of the selection the addresses have that it changes.
 
     An address that two events stop is released only where both are read otherwise, also when they stand on two pages.
     """
     own = read(tx, "replay_page", {**selection.where, **cursor_parameters(selection.after), "most": most})
-    found = reread(own, office.sources)
+    found = reread(own, context.sources)
     by_id = {row["event_id"]: row for row in own}
     touched = {
         str(reading["recipient"])
@@ -116,11 +116,11 @@ def _read_page(
     addresses = dumps(sorted(touched))
     neighbours = read(tx, "replay_neighbours", {**selection.where, "addresses": addresses, "most": NEIGHBOURS})
     rows = own + [row for row in neighbours if row["event_id"] not in by_id]
-    return own, rows, reread(rows, office.sources)
+    return own, rows, reread(rows, context.sources)
 
 
 def _answer(
-    selection: Selection, own: list[Row], rows: list[Row], found: Rereading, written: Written, *, apply: bool
+    selection: Selection, own: list[Row], rows: list[Row], found: Reparse, written: Written, *, apply: bool
 ) -> dict[str, Any]:
     mine = {row["event_id"] for row in own}
     # For good, a neighbour is changed here and found unchanged on its own page; undone, it is counted there.
@@ -140,8 +140,8 @@ def _answer(
         "readings": _readings(counted),
         "statuses": dict(Counter(row["change"] for row in statuses)),
         "changed_statuses": statuses[:NAMED],
-        "stopped": sum(row["stopped"] for row in addresses),
-        "released": sum(not row["stopped"] for row in addresses),
+        "suppressed": sum(row["suppressed"] for row in addresses),
+        "lifted": sum(not row["suppressed"] for row in addresses),
         "changed_addresses": addresses[:NAMED],
         "left_alone": dict(reasons),
         # Whoever was erased stays erased; everything else may be worth a look.
@@ -179,7 +179,7 @@ def read_cursor(arguments: Arguments) -> tuple[datetime, str] | None:
     after = Arguments(value)
     received_at = after.moment("received_at")
     if received_at is None:
-        raise Declined("after must be what the page before named as next")
+        raise CommandRefused("after must be what the page before named as next")
     return received_at, after.text("event_id")
 
 
@@ -194,6 +194,6 @@ def _next(own: list[Row], most: int) -> dict[str, str] | None:
     return {"received_at": own[-1]["received_at"], "event_id": own[-1]["event_id"]}
 
 
-def _note(office: Office, tx: Transaction, selection: Selection, written: Written) -> None:
+def _note(context: OperateContext, tx: Transaction, selection: Selection, written: Written) -> None:
     told = {name: value for name, value in selection.where.items() if name != "recipient"}
-    office.note(tx, "replay", address=selection.where["recipient"] or None, **told, changed=len(written.changes))
+    context.note(tx, "replay", address=selection.where["recipient"] or None, **told, changed=len(written.changes))

@@ -4,10 +4,10 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from mailfold.errors import Declined
+from mailfold.errors import CommandRefused
 from mailfold.jsontext import dumps
 from mailfold.steps.operate.arguments import Arguments
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.store.reading import read
 from mailfold.tokens import SCOPES, new_token, token_hash
 
@@ -20,20 +20,20 @@ USUAL_DAYS = 90
 USUAL_SCOPE = "check"
 
 
-def list_tokens(office: Office, arguments: Arguments) -> dict[str, Any]:
+def list_tokens(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Return who may ask; the tokens themselves are known to nobody but their holders."""
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         return {"tokens": read(tx, "token_list", {})}
 
 
-def add_token(office: Office, arguments: Arguments) -> dict[str, Any]:
+def add_token(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Make a token and return it, this once."""
     name = _name(arguments)
     scopes = _scopes(arguments)
-    sources = _sources(office, arguments, scopes)
-    expires_at = _expiry(office, arguments)
+    sources = _sources(context, arguments, scopes)
+    expires_at = _expiry(context, arguments)
     token = new_token()
-    with office.database.transaction() as tx:
+    with context.database.transaction() as tx:
         added = tx.run(
             "token_add",
             {
@@ -41,58 +41,58 @@ def add_token(office: Office, arguments: Arguments) -> dict[str, Any]:
                 "token_hash": token_hash(token),
                 "scopes": dumps(scopes),
                 "sources": dumps(sources),
-                "now": office.now.isoformat(),
+                "now": context.now.isoformat(),
                 "expires_at": expires_at or "",
                 "replace": arguments.flag("replace"),
             },
         )
         if not added:
-            raise Declined(f"there is a token {name} already; revoke it first or choose another name")
-        office.note(tx, "tokens.add", name=name, scopes=scopes, sources=sources, expires_at=expires_at)
+            raise CommandRefused(f"there is a token {name} already; revoke it first or choose another name")
+        context.note(tx, "tokens.add", name=name, scopes=scopes, sources=sources, expires_at=expires_at)
     return {"name": name, "token": token, "scopes": scopes, "sources": sources, "expires_at": expires_at}
 
 
-def revoke_token(office: Office, arguments: Arguments) -> dict[str, Any]:
+def revoke_token(context: OperateContext, arguments: Arguments) -> dict[str, Any]:
     """Let nobody ask with this token any more."""
     name = _name(arguments)
-    with office.database.transaction() as tx:
-        if not tx.run("token_revoke", {"name": name, "now": office.now.isoformat()}):
-            raise Declined(f"there is no token {name} that could be revoked")
-        office.note(tx, "tokens.revoke", name=name)
+    with context.database.transaction() as tx:
+        if not tx.run("token_revoke", {"name": name, "now": context.now.isoformat()}):
+            raise CommandRefused(f"there is no token {name} that could be revoked")
+        context.note(tx, "tokens.revoke", name=name)
     return {"name": name}
 
 
 def _scopes(arguments: Arguments) -> list[str]:
     given = arguments.words("scope") or [USUAL_SCOPE]
     if not set(given) <= set(SCOPES):
-        raise Declined(f"scope must be one of {', '.join(SCOPES)}")
+        raise CommandRefused(f"scope must be one of {', '.join(SCOPES)}")
     return [scope for scope in SCOPES if scope in given]
 
 
-def _sources(office: Office, arguments: Arguments, scopes: list[str]) -> list[str] | None:
+def _sources(context: OperateContext, arguments: Arguments, scopes: list[str]) -> list[str] | None:
     """Return what the token is bound to; None where it may see every source."""
     given = arguments.words("source")
     if not given:
         return None
-    unknown = sorted(set(given) - office.sources.keys())
+    unknown = sorted(set(given) - context.sources.keys())
     if unknown:
-        raise Declined(f"source must be one of {', '.join(office.sources)}, not {unknown[0]!r}")
+        raise CommandRefused(f"source must be one of {', '.join(context.sources)}, not {unknown[0]!r}")
     if "operate" in scopes:
-        raise Declined("a token with the scope operate cannot be bound: what it changes is for all sources")
+        raise CommandRefused("a token with the scope operate cannot be bound: what it changes is for all sources")
     return sorted(set(given))
 
 
-def _expiry(office: Office, arguments: Arguments) -> str | None:
+def _expiry(context: OperateContext, arguments: Arguments) -> str | None:
     days = arguments.number("days", USUAL_DAYS, most=LONGEST_DAYS)
     if not arguments.flag("no_expiry"):
-        return (office.now + timedelta(days=days)).isoformat()
+        return (context.now + timedelta(days=days)).isoformat()
     if arguments.value("days") is not None:
-        raise Declined("days and no_expiry exclude each other: leave one of them out")
+        raise CommandRefused("days and no_expiry exclude each other: leave one of them out")
     return None
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.text("name")
     if not _NAME.fullmatch(name):
-        raise Declined("name must be a short name such as checkout or ann.laptop, in lower case")
+        raise CommandRefused("name must be a short name such as checkout or ann.laptop, in lower case")
     return name

@@ -7,7 +7,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from mailfold.steps.query.answer import Answer, refusal
+from mailfold.steps.query.response import Response, refusal
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -56,22 +56,22 @@ def listing() -> Mapping[str, File]:
     return found
 
 
-def serve(path: str, headers: Mapping[str, str]) -> Answer:
+def serve(path: str, headers: Mapping[str, str]) -> Response:
     """Answer with the file of a path under /console, or with the way to the shell."""
     name = path.removeprefix("/console").removeprefix("/")
     if path == "/console/":
         # The shell names its files relative to /console, also where the API lies below some prefix.
-        return Answer(status=308, content=b"", headers={**HEADERS, "location": "../console"})
+        return Response(status=308, content=b"", headers={**HEADERS, "location": "../console"})
     file = listing().get(name or INDEX)
     if file is None:
         return refusal(404, "there is no such file")
     common = {**HEADERS, "etag": file.etag}
     if file.etag in [tag.strip().removeprefix("W/") for tag in headers.get("if-none-match", "").split(",")]:
-        return Answer(status=304, content=b"", headers=common)
+        return Response(status=304, content=b"", headers=common)
     common["content-type"] = file.content_type
     if "gzip" in headers.get("accept-encoding", "") and len(file.packed) < len(file.content):
-        return Answer(content=file.packed, headers={**common, "content-encoding": "gzip"})
-    return Answer(content=file.content, headers=common)
+        return Response(content=file.packed, headers={**common, "content-encoding": "gzip"})
+    return Response(content=file.content, headers=common)
 
 
 def _file(content: bytes, content_type: str) -> File:

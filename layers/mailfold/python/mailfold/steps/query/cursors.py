@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from mailfold.errors import BadQuestion
+from mailfold.errors import BadRequest
 from mailfold.events import digest
 from mailfold.jsontext import dumps, storable_text
 
@@ -28,23 +28,23 @@ def unseal(cursor: str, filters: Mapping[str, Any], shape: str) -> list[str]:
     """Return the place; `shape` has a letter for each part: t a time, s a snapshot, x any text."""
     place = _parsed(cursor)
     if len(place) != len(shape) + 1 or place[0] != _mark(filters):
-        raise BadQuestion(_WRONG)
+        raise BadRequest(_WRONG)
     for part, letter in zip(place[1:], shape, strict=True):
         if not _CHECKS[letter](part):
-            raise BadQuestion(_WRONG)
+            raise BadRequest(_WRONG)
     return place[1:]
 
 
 def _parsed(cursor: str) -> list[str]:
     if len(cursor) > _CHARACTERS or not cursor.isascii():
-        raise BadQuestion(_WRONG)
+        raise BadRequest(_WRONG)
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         place = json.loads(text)
     except (binascii.Error, ValueError, RecursionError):
-        raise BadQuestion(_WRONG) from None
+        raise BadRequest(_WRONG) from None
     if not isinstance(place, list) or not all(isinstance(part, str) for part in place):
-        raise BadQuestion(_WRONG)
+        raise BadRequest(_WRONG)
     return place
 
 

@@ -4,11 +4,11 @@ from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from mailfold.errors import BadQuestion
-from mailfold.norms import LINES, Traffic
-from mailfold.steps.query.answer import Answer
-from mailfold.steps.query.keeper import Asked
-from mailfold.steps.query.letters import GROUPS, read_groups
+from mailfold.errors import BadRequest
+from mailfold.source_health import THRESHOLDS, Traffic
+from mailfold.steps.query.context import Call
+from mailfold.steps.query.dead_letters import GROUPS, read_groups
+from mailfold.steps.query.response import Response
 from mailfold.steps.query.sizes import fitting
 from mailfold.store.reading import read
 
@@ -25,89 +25,92 @@ STATUS_WALK = 5_000
 _COLUMNS = [field.name for field in fields(Traffic)]
 
 
-def totals(asked: Asked) -> Answer:
+def totals(call: Call) -> Response:
     """Return how many events of each kind each source had on each day, pruned ones included."""
-    days = asked.values.get("days") or 7
-    rows = read(asked.tx, "read_totals", {"days": days, "now": asked.now.isoformat(), "sources": asked.sources})
+    days = call.values.get("days") or 7
+    rows = read(call.tx, "read_totals", {"days": days, "now": call.now.isoformat(), "sources": call.sources})
     kept = fitting(rows)
     if kept < len(rows):
         # The newest days that fit as a whole: half a day would look like a bad one.
         cut = rows[kept]["day"]
         rows = [row for row in rows[:kept] if row["day"] != cut] or rows[:kept]
-        return Answer(body={"days": days, "totals": rows, "more_days": True})
-    return Answer(body={"days": days, "totals": rows, "more_days": False})
+        return Response(body={"days": days, "totals": rows, "more_days": True})
+    return Response(body={"days": days, "totals": rows, "more_days": False})
 
 
-def series(asked: Asked) -> Answer:
+def series(call: Call) -> Response:
     """Return events by kind for each minute, hour or day, by the time at which they arrived."""
-    step = asked.values.get("step") or "hour"
+    step = call.values.get("step") or "hour"
     length, longest, usual = STEPS[step]
-    until = asked.values.get("until") or asked.now
-    since = _whole(asked.values.get("since") or _before(until, usual), step)
+    until = call.values.get("until") or call.now
+    since = _whole(call.values.get("since") or _before(until, usual), step)
     # The beginning was moved to that of its step.
     if not timedelta(0) < until - since <= longest + length:
-        raise BadQuestion(f"since must be before until, and by at most {longest // length} steps")
+        raise BadRequest(f"since must be before until, and by at most {longest // length} steps")
     points = read(
-        asked.tx,
+        call.tx,
         "read_event_series",
         {
             "since": since.isoformat(),
             "until": until.isoformat(),
             "step": f"{length.total_seconds()} s",
-            "source": asked.text("source"),
-            "sources": asked.sources,
+            "source": call.text("source"),
+            "sources": call.sources,
         },
     )
-    return Answer(body={"step": step, "since": since.isoformat(), "until": until.isoformat(), "points": points})
+    return Response(body={"step": step, "since": since.isoformat(), "until": until.isoformat(), "points": points})
 
 
-def status_counts(asked: Asked) -> Answer:
+def status_counts(call: Call) -> Response:
     """Return how many messages have each status, counted up to a limit."""
     counts = read(
-        asked.tx,
+        call.tx,
         "read_status_counts",
         {
-            "since": asked.text("since") or "-infinity",
-            "until": asked.text("until") or "infinity",
-            "source": asked.text("source"),
-            "sources": asked.sources,
+            "since": call.text("since") or "-infinity",
+            "until": call.text("until") or "infinity",
+            "source": call.text("source"),
+            "sources": call.sources,
             "walk": STATUS_WALK,
             "most": STATUS_MOST,
         },
     )
-    return Answer(body={"counts": counts})
+    return Response(body={"counts": counts})
 
 
-def sources(asked: Asked) -> Answer:
+def sources(call: Call) -> Response:
     """Return how each configured source does."""
-    rows = asked.tx.run("watch", {"now": asked.now.isoformat()})
+    rows = call.tx.run("watch", {"now": call.now.isoformat()})
     seen = {source: Traffic(**dict(zip(_COLUMNS, values, strict=True))) for source, *values in rows}
-    letters: dict[str, tuple[int, bool]] = {}
-    for group in read_groups(asked):
-        count, more = letters.get(group["source"] or "", (0, False))
-        letters[group["source"] or ""] = count + group["letters"], more or group["more"]
-    configured = asked.office.sources
-    names = [name for name in (*configured, *sorted(seen.keys() - configured.keys())) if asked.may_see(name)]
+    dead_letters: dict[str, tuple[int, bool]] = {}
+    for group in read_groups(call):
+        count, more = dead_letters.get(group["source"] or "", (0, False))
+        dead_letters[group["source"] or ""] = count + group["dead_letters"], more or group["more"]
+    configured = call.operate.sources
+    names = [name for name in (*configured, *sorted(seen.keys() - configured.keys())) if call.may_see(name)]
     told = [
-        _source(name, configured[name].provider if name in configured else None, seen.get(name, Traffic()), asked.now)
-        | {"dead_letters": letters.get(name, (0, False))[0], "more_dead_letters": letters.get(name, (0, False))[1]}
+        _source(name, configured[name].provider if name in configured else None, seen.get(name, Traffic()), call.now)
+        | {
+            "dead_letters": dead_letters.get(name, (0, False))[0],
+            "more_dead_letters": dead_letters.get(name, (0, False))[1],
+        }
         for name in names
     ]
-    return Answer(body={"sources": told})
+    return Response(body={"sources": told})
 
 
-def waiting(asked: Asked) -> Answer:
+def waiting(call: Call) -> Response:
     """Return the ages that tell whether anything is stuck: the newest event, what is unpublished, dead letters."""
-    [ages] = read(asked.tx, "read_waiting", {"sources": asked.sources, "now": asked.now.isoformat()})
-    groups = read_groups(asked)
-    return Answer(
+    [ages] = read(call.tx, "read_waiting", {"sources": call.sources, "now": call.now.isoformat()})
+    groups = read_groups(call)
+    return Response(
         body={
-            "asked_at": asked.now.isoformat(),
+            "asked_at": call.now.isoformat(),
             **ages,
             "oldest_dead_letter_at": min(
                 (group["first_at"] for group in groups), key=datetime.fromisoformat, default=None
             ),
-            "dead_letters": sum(group["letters"] for group in groups),
+            "dead_letters": sum(group["dead_letters"] for group in groups),
             "more_dead_letters": any(group["more"] for group in groups) or len(groups) == GROUPS,
         }
     )
@@ -124,7 +127,12 @@ def _source(name: str, provider: str | None, traffic: Traffic, now: datetime) ->
         | {"events": traffic.hour_events},
         "day": _window(traffic.day_sends, traffic.day_bounced, traffic.day_complained),
         "rates": [
-            {"name": rate, "percent": percent, "line": LINES[rate].percent, "high": percent >= LINES[rate].percent}
+            {
+                "name": rate,
+                "percent": percent,
+                "line": THRESHOLDS[rate].percent,
+                "high": percent >= THRESHOLDS[rate].percent,
+            }
             for rate, percent in traffic.rates.items()
         ],
     }
@@ -138,7 +146,7 @@ def _before(moment: datetime, span: timedelta) -> datetime:
     try:
         return moment - span
     except OverflowError:
-        raise BadQuestion("until must be later than that") from None
+        raise BadRequest("until must be later than that") from None
 
 
 def _whole(moment: datetime, step: str) -> datetime:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import time
 
 from mailfold.errors import StoreError
-from mailfold.steps.query.answer import Answer
+from mailfold.steps.query.response import Response
 from mailfold.store.connection import Database
 
 
@@ -17,9 +17,9 @@ class Health:
     #: Wall time: a frozen environment must not take an old look for a new one.
     clock: Callable[[], float] = time
     _looked_at: float | None = None
-    _found: Answer | StoreError | None = None
+    _found: Response | StoreError | None = None
 
-    def tell(self, database: Database) -> Answer:
+    def tell(self, database: Database) -> Response:
         """Return the schema's version, or raise what the database failed with."""
         now = self.clock()
         if self._found is None or self._looked_at is None or not 0 <= now - self._looked_at < self.kept_s:
@@ -29,7 +29,7 @@ class Health:
         return self._found
 
 
-def _look(database: Database) -> Answer | StoreError:
+def _look(database: Database) -> Response | StoreError:
     before = database.connects
     try:
         with database.transaction(read_only=True) as tx:
@@ -40,4 +40,4 @@ def _look(database: Database) -> Answer | StoreError:
         if database.connects != before:
             # Nothing but this look needed it: an idle environment holds no connection for it.
             database.close()
-    return Answer(body={"database": "reachable", "schema_version": version})
+    return Response(body={"database": "reachable", "schema_version": version})

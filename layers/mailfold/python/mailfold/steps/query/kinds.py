@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from mailfold.errors import BadQuestion
+from mailfold.errors import BadRequest
 from mailfold.jsontext import storable_text
 
 Schema = dict[str, Any]
@@ -206,7 +206,7 @@ def read_text(name: str, kind: Kind, text: str) -> Any:
     try:
         return kind.from_text(text)
     except ValueError as wrong:
-        raise BadQuestion(f"{name} must be {wrong}") from None
+        raise BadRequest(f"{name} must be {wrong}") from None
 
 
 def read_json(name: str, kind: Kind, value: Any) -> Any:
@@ -214,4 +214,4 @@ def read_json(name: str, kind: Kind, value: Any) -> Any:
     try:
         return kind.from_json(value)
     except ValueError as wrong:
-        raise BadQuestion(f"{name} must be {wrong}") from None
+        raise BadRequest(f"{name} must be {wrong}") from None

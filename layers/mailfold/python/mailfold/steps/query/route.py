@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from mailfold.errors import BadQuestion, MalformedPayload, QuestionTooLarge
+from mailfold.errors import BadRequest, MalformedPayload, RequestTooLarge
 from mailfold.jsontext import loads
-from mailfold.steps.query.answer import Answer
-from mailfold.steps.query.keeper import Asked
+from mailfold.steps.query.context import Call
 from mailfold.steps.query.kinds import Kind, read_json, read_text
-from mailfold.steps.query.question import Question
+from mailfold.steps.query.request import HttpRequest
+from mailfold.steps.query.response import Response
 
 #: A thousand addresses of the greatest length, and as much again.
 MOST_BODY_BYTES = 700_000
@@ -29,7 +29,7 @@ class Route:
     summary: str
     #: The name of the answer in schemas.py.
     answers: str
-    answer: Callable[[Asked], Answer] | None = None
+    response: Callable[[Call], Response] | None = None
     #: Whether it changes nothing, so that the transaction is read only.
     reads: bool = True
     #: Whether the best plan depends on the values: a page of a rare source and one of a common one are one statement.
@@ -55,32 +55,32 @@ class Route:
             *(it for name, it in self.more_scopes.items() if values.get(name)),
         ]
 
-    def read(self, question: Question, in_path: Mapping[str, str]) -> dict[str, Any]:
+    def read(self, request: HttpRequest, in_path: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of a question, each read by its kind; whatever the route does not know is refused."""
-        given = question.query
+        given = request.query
         _known("parameter", given, self.in_query)
         values: dict[str, Any] = {name: read_text(name, kind, in_path[name]) for name, kind in self.in_path.items()}
         values |= {name: read_text(name, kind, given[name]) for name, kind in self.in_query.items() if name in given}
-        return values | (self._read_body(question) if self.in_body else {})
+        return values | (self._read_body(request) if self.in_body else {})
 
-    def _read_body(self, question: Question) -> dict[str, Any]:
-        if len(question.body) > MOST_BODY_BYTES:
-            raise QuestionTooLarge(f"the body may have at most {MOST_BODY_BYTES} bytes")
-        if not question.body and not self.needs:
+    def _read_body(self, request: HttpRequest) -> dict[str, Any]:
+        if len(request.body) > MOST_BODY_BYTES:
+            raise RequestTooLarge(f"the body may have at most {MOST_BODY_BYTES} bytes")
+        if not request.body and not self.needs:
             return {}
         try:
-            body = loads(question.body)
+            body = loads(request.body)
         except MalformedPayload as wrong:
-            raise BadQuestion(str(wrong)) from None
+            raise BadRequest(str(wrong)) from None
         if not isinstance(body, dict):
-            raise BadQuestion("the body must be an object")
+            raise BadRequest("the body must be an object")
         _known("field", body, self.in_body)
         for name in self.needs:
             if name not in body:
-                raise BadQuestion(f"{name} is missing")
+                raise BadRequest(f"{name} is missing")
         return {name: read_json(name, kind, body[name]) for name, kind in self.in_body.items() if name in body}
 
 
 def _known(what: str, given: Mapping[str, Any], known: Mapping[str, Kind]) -> None:
     if given.keys() - known.keys():
-        raise BadQuestion(f"there is no such {what}; known are {', '.join(known) or 'none'}")
+        raise BadRequest(f"there is no such {what}; known are {', '.join(known) or 'none'}")

@@ -1,10 +1,10 @@
 """Every route of the API: what it takes, who may ask, and which function answers."""
 
-from mailfold.errors import NothingFound, WrongMethod
-from mailfold.steps.query import flow, letters, messages, openapi, suppressions
-from mailfold.steps.query.answer import Answer
+from mailfold.errors import NotFound, WrongMethod
+from mailfold.steps.query import dead_letters, flow, messages, openapi, suppressions
 from mailfold.steps.query.kinds import Address, Flag, Kind, Moment, OneOf, Text, Texts, Whole
-from mailfold.steps.query.question import Question
+from mailfold.steps.query.request import HttpRequest
+from mailfold.steps.query.response import Response
 from mailfold.steps.query.route import Route
 from mailfold.steps.query.schemas import CLASSES, STATUSES
 
@@ -36,7 +36,7 @@ ROUTES: tuple[Route, ...] = (
             **PAGES,
         },
         answers="Messages",
-        answer=messages.list_messages,
+        response=messages.list_messages,
         replans=True,
     ),
     Route(
@@ -48,7 +48,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"raw": Flag()},
         more_scopes={"raw": "raw"},
         answers="Message",
-        answer=messages.show_message,
+        response=messages.show_message,
         refusals=(404,),
     ),
     Route(
@@ -58,7 +58,7 @@ ROUTES: tuple[Route, ...] = (
         summary="What is known of an address, and whether it may be mailed",
         in_path={"address": Address()},
         answers="Recipient",
-        answer=messages.show_recipient,
+        response=messages.show_recipient,
     ),
     Route(
         method="POST",
@@ -68,7 +68,7 @@ ROUTES: tuple[Route, ...] = (
         in_body={"addresses": Texts(most=MOST_CHECKED), "scope": SCOPE},
         needs=("addresses",),
         answers="Checked",
-        answer=suppressions.check,
+        response=suppressions.check,
     ),
     Route(
         method="GET",
@@ -77,31 +77,31 @@ ROUTES: tuple[Route, ...] = (
         summary="The addresses that are or were stopped, the newest first",
         in_query={"reason": NAME, "active": Flag(), **PAGES},
         answers="Suppressions",
-        answer=suppressions.list_suppressions,
+        response=suppressions.list_suppressions,
         replans=True,
     ),
     Route(
         method="PUT",
         path="/v1/suppressions/{address}",
         scope="operate",
-        summary="Stop an address by hand, until it is lifted by hand",
+        summary="Stop an address manually, until it is lifted manually",
         reads=False,
         in_path={"address": Address()},
         in_body=BY_HAND,
         answers="Decided",
-        answer=suppressions.stop,
+        response=suppressions.suppress,
         refusals=(409,),
     ),
     Route(
         method="DELETE",
         path="/v1/suppressions/{address}",
         scope="operate",
-        summary="Lift by hand whatever has stopped an address so far",
+        summary="Lift manually whatever has stopped an address so far",
         reads=False,
         in_path={"address": Address()},
         in_body=BY_HAND,
         answers="Decided",
-        answer=suppressions.lift,
+        response=suppressions.lift,
         refusals=(404, 409),
     ),
     Route(
@@ -111,7 +111,7 @@ ROUTES: tuple[Route, ...] = (
         summary="Events by the day on which they happened, by source and kind, pruned ones included",
         in_query={"days": Whole(most=366)},
         answers="Totals",
-        answer=flow.totals,
+        response=flow.totals,
         replans=True,
     ),
     Route(
@@ -121,7 +121,7 @@ ROUTES: tuple[Route, ...] = (
         summary="Events by kind for each minute (3 hours at most), hour (7 days) or day (31 days) of their arrival",
         in_query={"step": OneOf(words=tuple(flow.STEPS)), "source": NAME, **PERIOD},
         answers="Series",
-        answer=flow.series,
+        response=flow.series,
         replans=True,
     ),
     Route(
@@ -131,7 +131,7 @@ ROUTES: tuple[Route, ...] = (
         summary="How many messages have each status, counted up to 1,000",
         in_query={"source": NAME, **PERIOD},
         answers="StatusCounts",
-        answer=flow.status_counts,
+        response=flow.status_counts,
         replans=True,
     ),
     Route(
@@ -140,7 +140,7 @@ ROUTES: tuple[Route, ...] = (
         scope="read",
         summary="How each source does: its last event, its rates, whether it is quiet, its dead letters",
         answers="Sources",
-        answer=flow.sources,
+        response=flow.sources,
         replans=True,
     ),
     Route(
@@ -149,7 +149,7 @@ ROUTES: tuple[Route, ...] = (
         scope="read",
         summary="The ages of the newest event, of the oldest unpublished change and of the oldest dead letter",
         answers="Waiting",
-        answer=flow.waiting,
+        response=flow.waiting,
     ),
     Route(
         method="POST",
@@ -157,7 +157,7 @@ ROUTES: tuple[Route, ...] = (
         scope="operate",
         summary="Fold dead letters again, or tell what would become of them",
         reads=False,
-        in_body=letters.CHOICE,
+        in_body=dead_letters.CHOICE,
         answers="Redriven",
         refusals=(409,),
     ),
@@ -165,10 +165,10 @@ ROUTES: tuple[Route, ...] = (
         method="GET",
         path="/v1/dead-letters",
         scope="read",
-        summary="The ways in which letters failed; with a group, its letters, the newest first",
+        summary="The ways in which dead letters failed; with a group, its dead letters, the newest first",
         in_query={"group": NAME, **PAGES},
         answers="DeadLetters",
-        answer=letters.list_letters,
+        response=dead_letters.list_dead_letters,
         replans=True,
     ),
     Route(
@@ -180,7 +180,7 @@ ROUTES: tuple[Route, ...] = (
         in_query={"raw": Flag()},
         more_scopes={"raw": "raw"},
         answers="DeadLetter",
-        answer=letters.show_letter,
+        response=dead_letters.show_dead_letter,
         refusals=(404,),
     ),
     Route(
@@ -189,7 +189,7 @@ ROUTES: tuple[Route, ...] = (
         scope="read",
         summary="This document",
         answers="Document",
-        answer=lambda _: Answer(body=openapi.document(ROUTES)),
+        response=lambda _: Response(body=openapi.document(ROUTES)),
     ),
     Route(
         method="GET",
@@ -201,22 +201,22 @@ ROUTES: tuple[Route, ...] = (
 )
 
 
-def place_of(question: Question) -> str:
+def place_of(request: HttpRequest) -> str:
     """Return a question's method and path as this table has them, for a log line that tells nothing else."""
-    fitting = [route.path for route in ROUTES if route.pattern.fullmatch(question.path)]
-    method = question.method if question.method in METHODS else "?"
-    if question.path == "/console" or question.path.startswith("/console/"):
+    fitting = [route.path for route in ROUTES if route.pattern.fullmatch(request.path)]
+    method = request.method if request.method in METHODS else "?"
+    if request.path == "/console" or request.path.startswith("/console/"):
         return f"{method} /console"
     return f"{method} {min(fitting, key=lambda path: '{' in path, default='elsewhere')}"
 
 
-def find(question: Question) -> tuple[Route, dict[str, str]]:
+def find(request: HttpRequest) -> tuple[Route, dict[str, str]]:
     """Return the route of a question and what its path says; a fixed path comes before one with a parameter."""
-    found = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(question.path))]
+    found = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(request.path))]
     fixed = [(route, match) for route, match in found if not match.groupdict()] or found
     if not fixed:
-        raise NothingFound("there is no such path")
+        raise NotFound("there is no such path")
     for route, match in fixed:
-        if route.method == question.method:
+        if route.method == request.method:
             return route, match.groupdict()
     raise WrongMethod(", ".join(sorted(route.method for route, _ in fixed)))

@@ -100,7 +100,7 @@ RECIPIENT_EVENT: Schema = {**EVENT, "properties": {**EVENT["properties"], "messa
 RECIPIENT = thing(
     address=TEXT,
     may_be_mailed=FLAG,
-    suppressions=many(thing(address=TEXT, scope=TEXT, stopped=FLAG)),
+    suppressions=many(thing(address=TEXT, scope=TEXT, suppressed=FLAG)),
     events=many(RECIPIENT_EVENT),
     more_events=FLAG,
 )
@@ -109,10 +109,10 @@ SUPPRESSIONS = thing(
         thing(
             address=TEXT,
             scope=TEXT,
-            stopped=FLAG,
+            suppressed=FLAG,
             reason=maybe(TEXT),
             since=maybe(TIME),
-            last_stop_at=maybe(TIME),
+            last_suppress_at=maybe(TIME),
             last_lift_at=maybe(TIME),
             manual_effect=maybe(TEXT),
             manual_at=maybe(TIME),
@@ -125,9 +125,9 @@ SUPPRESSIONS = thing(
 )
 CHECKED = thing(
     scope=TEXT,
-    results=many(thing(address=TEXT, stopped=FLAG, reason=maybe(TEXT), since=maybe(TIME), scopes=many(TEXT))),
+    results=many(thing(address=TEXT, suppressed=FLAG, reason=maybe(TEXT), since=maybe(TIME), scopes=many(TEXT))),
 )
-DECIDED = thing(address=TEXT, scope=TEXT, stopped=FLAG)
+DECIDED = thing(address=TEXT, scope=TEXT, suppressed=FLAG)
 TOTALS = thing(
     days=COUNT,
     totals=many(thing(day=TEXT, source=TEXT, type=TYPE, bounce_class=CLASS, events=COUNT)),
@@ -180,7 +180,7 @@ LETTERS = thing(
             source=maybe(TEXT),
             kind=TEXT,
             reason=TEXT,
-            letters=COUNT,
+            dead_letters=COUNT,
             unproven=COUNT,
             more=FLAG,
             first_at=TIME,
@@ -188,7 +188,7 @@ LETTERS = thing(
             sample=TEXT,
         )
     ),
-    letters=many(LETTER),
+    dead_letters=many(LETTER),
     next=NEXT,
 )
 NOT_KEPT: Schema = {**COUNT, "description": "unproven payloads under the same key that were counted and not kept"}
@@ -205,13 +205,13 @@ WHOLE_LETTER: Schema = {
 REDRIVEN: Schema = {
     **thing(
         applied=FLAG,
-        letters=COUNT,
+        dead_letters=COUNT,
         new=COUNT,
         duplicate=COUNT,
         conflict=COUNT,
         left=COUNT,
         events=COUNT,
-        reasons=many(thing(source=maybe(TEXT), kind=TEXT, reason=TEXT, letters=COUNT)),
+        reasons=many(thing(source=maybe(TEXT), kind=TEXT, reason=TEXT, dead_letters=COUNT)),
         left_out={**COUNT, "description": "dead letters of the choice that are not tried; left_out_reason says why"},
         left_out_reason=maybe(TEXT),
         cursor=maybe(TEXT),

@@ -7,9 +7,9 @@ list ends early and says where to go on, a raw payload gives way to a sentence, 
 from collections.abc import Sequence
 from typing import Any
 
-from mailfold.errors import QuestionTooLarge
+from mailfold.errors import RequestTooLarge
 from mailfold.jsontext import dumps
-from mailfold.steps.query.answer import Answer
+from mailfold.steps.query.response import Response
 
 #: Lambda's limit is 6 * 1024 * 1024 bytes for body, headers and the braces around them.
 MOST_BYTES = 5_500_000
@@ -44,18 +44,18 @@ def last_of(items: list[Any], *, found: int, most: int) -> Any | None:
     return items[-1] if items and (is_cut or len(items) == most) else None
 
 
-def fitted(answer: Answer) -> Answer:
+def fitted(response: Response) -> Response:
     """Return an answer that Lambda takes: the longest texts of one that is too large are cut."""
-    if answer.content is not None or weight(answer.body) <= MOST_BYTES:
-        return answer
+    if response.content is not None or weight(response.body) <= MOST_BYTES:
+        return response
     characters = MOST_BYTES
-    body = answer.body
+    body = response.body
     while weight(body) > MOST_BYTES:
         characters //= 2
         if characters < LEAST_CHARACTERS:
-            raise QuestionTooLarge(f"the answer would have more than {MOST_BYTES} bytes: ask for less at once")
-        body = _cut(answer.body, characters)
-    return Answer(status=answer.status, body=body, headers=answer.headers, by=answer.by)
+            raise RequestTooLarge(f"the answer would have more than {MOST_BYTES} bytes: ask for less at once")
+        body = _cut(response.body, characters)
+    return Response(status=response.status, body=body, headers=response.headers, by=response.by)
 
 
 def _cut(value: Any, characters: int) -> Any:

@@ -9,7 +9,7 @@ create table email_events (
     kind         text        not null,
     type         text        not null,
     bounce_class text,
-    effect       text check (effect in ('stop', 'lift')),
+    effect       text check (effect in ('suppress', 'lift')),
     scope        text        not null,
     message_id   text,
     recipient    text,
@@ -40,16 +40,16 @@ create table message_status (
 -- BRIN, because rows are updated in place only while no B-tree holds a column that changes.
 create index message_status_received_at on message_status using brin (received_at) with (pages_per_range = 32);
 
--- Why an address is stopped in one scope, with evidence that outlives the events.
+-- Why an address is suppressed in one scope, with evidence that outlives the events.
 create table suppressions (
     address             text collate "C" not null,
     scope               text collate "C" not null,
-    first_stop_at       timestamptz,
-    first_stop_event_id text collate "C",
-    first_stop          jsonb,
-    last_stop_at        timestamptz,
-    last_stop_event_id  text collate "C",
-    last_stop           jsonb,
+    first_suppress_at       timestamptz,
+    first_suppress_event_id text collate "C",
+    first_suppress          jsonb,
+    last_suppress_at        timestamptz,
+    last_suppress_event_id  text collate "C",
+    last_suppress           jsonb,
     last_lift_at        timestamptz,
     last_lift_event_id  text collate "C",
     last_lift           jsonb,
@@ -57,7 +57,7 @@ create table suppressions (
 );
 
 -- The claims. A row without a result exists only inside the transaction that will complete it.
-create table webhook_inbox (
+create table claims (
     claim_key    text collate "C" primary key,
     request_hash text        not null,
     source       text        not null,
@@ -66,7 +66,7 @@ create table webhook_inbox (
     completed_at timestamptz
 );
 
-create index webhook_inbox_created_at on webhook_inbox (created_at);
+create index claims_created_at on claims (created_at);
 
 -- What could not be folded, with its reason. The id is a digest of the input: a redelivery adds nothing.
 create table dead_letters (
@@ -138,19 +138,19 @@ join status_ranks r using (type, bounce_class)
 order by s.message_id, s.recipient, r.rank desc;
 
 -- Whether the newest stop still holds. At the same instant a stop outweighs a lift, being safer.
-create function is_stopped(last_stop_at timestamptz, last_lift_at timestamptz) returns boolean
+create function is_suppressed(last_suppress_at timestamptz, last_lift_at timestamptz) returns boolean
 language sql immutable parallel safe
-return last_stop_at is not null and (last_lift_at is null or last_stop_at >= last_lift_at);
+return last_suppress_at is not null and (last_lift_at is null or last_suppress_at >= last_lift_at);
 
 -- The addresses that must not be mailed now.
 create view suppressed as
 select
     address,
     scope,
-    first_stop_at as since,
-    first_stop ->> 'type' as reason,
-    first_stop as evidence,
-    last_stop_at,
-    last_stop
+    first_suppress_at as since,
+    first_suppress ->> 'type' as reason,
+    first_suppress as evidence,
+    last_suppress_at,
+    last_suppress
 from suppressions
-where is_stopped(last_stop_at, last_lift_at);
+where is_suppressed(last_suppress_at, last_lift_at);

@@ -1,6 +1,6 @@
--- What the person on call needs: dead letters that can be grouped and folded again, erased people, and who did what.
+-- What the person on call needs: dead dead_letters that can be grouped and folded again, erased people, and who did what.
 
--- Some adapters read an event's id from the request's headers: without them a letter folded again would be another event.
+-- Some adapters read an event's id from the request's headers: without them a dead_letter folded again would be another event.
 alter table dead_letters add column headers jsonb not null default '{}';
 
 -- Letters that failed in the same way share a group: source, kind and reason, whatever numbers the reason holds.
@@ -29,7 +29,7 @@ return (
 
 revoke all on function erased_form(text) from public;
 
--- What people did by hand: who, what, when. An address stands here in its erased form only.
+-- What people did manually: who, what, when. An address stands here in its erased form only.
 create table audit_log (
     audit_id bigint generated always as identity primary key,
     at       timestamptz not null default now(),

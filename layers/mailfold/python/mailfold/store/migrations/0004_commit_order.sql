@@ -2,8 +2,8 @@
 
 -- What a transaction is about to announce: written and deleted inside it, so nobody ever sees a row and none need
 -- outlive a crash.
-create unlogged table announcements (
-    announcement_id bigint generated always as identity primary key,
+create unlogged table outbox_staging (
+    staging_id bigint generated always as identity primary key,
     changes         jsonb not null
 );
 
@@ -17,12 +17,12 @@ begin
     from rows from (jsonb_to_recordset(new.changes) as (topic text, key text, body jsonb))
         with ordinality as change (topic, key, body, place)
     order by place;
-    delete from public.announcements where announcement_id = new.announcement_id;
+    delete from public.outbox_staging where staging_id = new.staging_id;
     return null;
 end
 $$;
 
 revoke all on function announce() from public;
 
-create constraint trigger announce after insert on announcements
+create constraint trigger announce after insert on outbox_staging
 deferrable initially deferred for each row execute function announce();

@@ -23,7 +23,7 @@ where type in ('deferred', 'bounced', 'dropped', 'complained', 'unsubscribed');
 
 -- The newest stops.
 create index suppressions_since on suppressions (
-    coalesce(least(first_stop_at, soft_stop_at, case when manual_effect = 'stop' then manual_at end), '-infinity'),
+    coalesce(least(first_suppress_at, soft_suppress_at, case when manual_effect = 'suppress' then manual_at end), '-infinity'),
     address,
     scope
 );

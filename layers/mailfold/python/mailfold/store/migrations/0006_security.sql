@@ -1,4 +1,4 @@
--- What an outside review of the store's security asked for (docs/security.md).
+-- The security of the store (docs/security.md).
 
 -- Functions that run as the owner.
 
@@ -15,7 +15,7 @@ create table publish_turn (
 insert into publish_turn default values;
 
 -- A commit that is under way holds the old lock: it ends before the new one is used.
-lock table announcements in exclusive mode;
+lock table outbox_staging in exclusive mode;
 
 -- Runs inside commit. Whoever has the lock draws its numbers, commits and lets go; it never waits for a client.
 create or replace function announce() returns trigger
@@ -27,7 +27,7 @@ begin
     if new.changes operator(pg_catalog.<>) 'null' then
         -- While constraints are immediate, this row fires at once, one level deeper, and is refused there. What is
         -- declared WITH HOLD runs after this function, inside commit, for as long as it likes. Both would keep the lock.
-        insert into public.announcements (changes) values ('null');
+        insert into public.outbox_staging (changes) values ('null');
         if exists (select from pg_catalog.pg_cursors where is_holdable) then
             raise exception 'changes are announced by COMMIT: close cursors WITH HOLD first' using errcode = '55000';
         end if;
@@ -40,7 +40,7 @@ begin
         ) with ordinality as change (topic, key, body, place)
         order by change.place;
     end if;
-    delete from public.announcements a where a.announcement_id operator(pg_catalog.=) new.announcement_id;
+    delete from public.outbox_staging a where a.staging_id operator(pg_catalog.=) new.staging_id;
     return null;
 end
 $$;
@@ -86,7 +86,7 @@ begin
 end
 $$;
 
--- Dead letters that failed an authenticity check.
+-- Dead dead_letters that failed an authenticity check.
 alter table dead_letters add column unproven boolean not null default false;
 
 -- Mailgun signs a token and nothing of the event: another event under a used token is not proven.
@@ -100,7 +100,7 @@ create index dead_letters_group on dead_letters (group_id, created_at, dead_lett
 create index dead_letters_unproven on dead_letters (claim_key) where unproven;
 
 -- How many unproven payloads under this key were counted and not kept; null where there was none.
-alter table webhook_inbox add column not_kept integer;
+alter table claims add column not_kept integer;
 
 -- Tokens.
 

@@ -1,4 +1,4 @@
--- audit: note what a person did by hand; an address in its erased form only.
+-- audit: note what a person did manually; an address in its erased form only.
 insert into audit_log (by_whom, action, subject, details)
 values (
     cast(:by_whom as text), cast(:action as text),

@@ -19,7 +19,7 @@ with buried as (
     order by dead_letter_id
     on conflict (dead_letter_id) do nothing
 )
-update webhook_inbox w
+update claims w
 set result = c.result, completed_at = now()
 from jsonb_to_recordset(cast(:claims as jsonb)) as c (claim_key text, result jsonb)
 where w.claim_key = c.claim_key

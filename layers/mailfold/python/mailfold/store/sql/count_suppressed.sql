@@ -1,2 +1,2 @@
--- count_suppressed: how many addresses are stopped now, each scope counted.
+-- count_suppressed: how many addresses are suppressed now, each scope counted.
 select count(*) from suppressed

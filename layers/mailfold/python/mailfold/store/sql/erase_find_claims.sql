@@ -1,7 +1,7 @@
--- erase_find_claims: look through the next rows of webhook_inbox for what may name an address.
+-- erase_find_claims: look through the next rows of claims for what may name an address.
 with page as (
     select *
-    from webhook_inbox
+    from claims
     where claim_key > cast(cast(:after as jsonb) ->> 'claim_key' as text)
     order by claim_key
     limit cast(:page as integer)

@@ -1,5 +1,5 @@
 -- erase_find_suppressions: look through the next rows of suppressions for what may name an address.
--- Who decided by hand is kept: that is a person of ours, not a recipient.
+-- Who decided manually is kept: that is a person of ours, not a recipient.
 with page as (
     select *
     from suppressions

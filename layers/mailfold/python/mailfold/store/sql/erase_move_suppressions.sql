@@ -13,35 +13,35 @@ gone as (
     where s.address = g.address and s.scope = g.scope
     returning
         g.new_address, g.new_scope,
-        s.first_stop_at, s.first_stop_event_id, s.first_stop,
-        s.last_stop_at, s.last_stop_event_id, s.last_stop,
+        s.first_suppress_at, s.first_suppress_event_id, s.first_suppress,
+        s.last_suppress_at, s.last_suppress_event_id, s.last_suppress,
         s.last_lift_at, s.last_lift_event_id, s.last_lift,
-        s.soft_stop_at, s.soft_stop,
+        s.soft_suppress_at, s.soft_suppress,
         s.manual_effect, s.manual_at, s.manual_by, s.manual_reason
 )
 
 insert into suppressions as s (
     address, scope,
-    first_stop_at, first_stop_event_id, first_stop,
-    last_stop_at, last_stop_event_id, last_stop,
+    first_suppress_at, first_suppress_event_id, first_suppress,
+    last_suppress_at, last_suppress_event_id, last_suppress,
     last_lift_at, last_lift_event_id, last_lift,
-    soft_stop_at, soft_stop,
+    soft_suppress_at, soft_suppress,
     manual_effect, manual_at, manual_by, manual_reason
 )
 select * from gone order by new_address, new_scope
 on conflict (address, scope) do update set
-    (first_stop_at, first_stop_event_id, first_stop) = (
+    (first_suppress_at, first_suppress_event_id, first_suppress) = (
         select * from (values
-            (s.first_stop_at, s.first_stop_event_id, s.first_stop),
-            (excluded.first_stop_at, excluded.first_stop_event_id, excluded.first_stop)
+            (s.first_suppress_at, s.first_suppress_event_id, s.first_suppress),
+            (excluded.first_suppress_at, excluded.first_suppress_event_id, excluded.first_suppress)
         ) as stop (at, event_id, evidence)
         order by at nulls last, event_id collate "C", evidence
         limit 1
     ),
-    (last_stop_at, last_stop_event_id, last_stop) = (
+    (last_suppress_at, last_suppress_event_id, last_suppress) = (
         select * from (values
-            (s.last_stop_at, s.last_stop_event_id, s.last_stop),
-            (excluded.last_stop_at, excluded.last_stop_event_id, excluded.last_stop)
+            (s.last_suppress_at, s.last_suppress_event_id, s.last_suppress),
+            (excluded.last_suppress_at, excluded.last_suppress_event_id, excluded.last_suppress)
         ) as stop (at, event_id, evidence)
         order by at desc nulls last, event_id collate "C" desc, evidence desc
         limit 1
@@ -54,10 +54,10 @@ on conflict (address, scope) do update set
         order by at desc nulls last, event_id collate "C" desc, evidence desc
         limit 1
     ),
-    -- The sweep derives it anew; until then the later stop is the safer one.
-    (soft_stop_at, soft_stop) = (
+    -- The sweep derives it again; until then the later stop is the safer one.
+    (soft_suppress_at, soft_suppress) = (
         select * from (values
-            (s.soft_stop_at, s.soft_stop), (excluded.soft_stop_at, excluded.soft_stop)
+            (s.soft_suppress_at, s.soft_suppress), (excluded.soft_suppress_at, excluded.soft_suppress)
         ) as stop (at, evidence)
         order by at desc nulls last, evidence desc
         limit 1

@@ -3,14 +3,14 @@
 with given as (
     select r.was, n.*
     from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)
-    cross join lateral jsonb_populate_record(cast(null as webhook_inbox), r.becomes || r.over) as n
+    cross join lateral jsonb_populate_record(cast(null as claims), r.becomes || r.over) as n
 ),
 
 written as (
-    update webhook_inbox w
+    update claims w
     set
         claim_key = g.claim_key || case
-            when g.claim_key <> w.claim_key and exists (select from webhook_inbox t where t.claim_key = g.claim_key)
+            when g.claim_key <> w.claim_key and exists (select from claims t where t.claim_key = g.claim_key)
                 then ':' || gen_random_uuid()
             else ''
         end,

@@ -8,10 +8,10 @@ with given as (
 written as (
     update suppressions s
     set
-        (first_stop_event_id, first_stop, last_stop_event_id, last_stop, last_lift_event_id, last_lift) = (
-            g.first_stop_event_id, g.first_stop, g.last_stop_event_id, g.last_stop, g.last_lift_event_id, g.last_lift
+        (first_suppress_event_id, first_suppress, last_suppress_event_id, last_suppress, last_lift_event_id, last_lift) = (
+            g.first_suppress_event_id, g.first_suppress, g.last_suppress_event_id, g.last_suppress, g.last_lift_event_id, g.last_lift
         ),
-        (soft_stop, manual_reason) = (g.soft_stop, g.manual_reason)
+        (soft_suppress, manual_reason) = (g.soft_suppress, g.manual_reason)
     from given g
     where s.address = g.was ->> 'address' and s.scope = g.was ->> 'scope' and to_jsonb(s) - 'manual_by' = g.was
     returning s.address, s.scope, g.address as new_address, g.scope as new_scope

@@ -21,7 +21,7 @@ with contents as (
         reason       text,
         machine      boolean,
         raw          jsonb,
-        blames_message boolean
+        message_fault boolean
     )
     order by event_id, fingerprint
 ),
@@ -33,11 +33,11 @@ incoming as (
 stored as (
     insert into email_events (
         event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
-        message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message
+        message_id, recipient, occurred_at, received_at, reason, machine, payload, message_fault
     )
     select
         event_id, fingerprint, source, provider, kind, type, bounce_class, effect, scope,
-        message_id, recipient, occurred_at, received_at, reason, machine, raw, blames_message
+        message_id, recipient, occurred_at, received_at, reason, machine, raw, message_fault
     from incoming
     order by event_id
     on conflict (event_id) do nothing
@@ -60,8 +60,8 @@ replaced as (
     set
         (fingerprint, source, provider, kind, type, bounce_class, effect, scope) =
             (i.fingerprint, i.source, i.provider, i.kind, i.type, i.bounce_class, i.effect, i.scope),
-        (message_id, recipient, occurred_at, received_at, reason, machine, payload, blames_message) = (
-            i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.raw, i.blames_message
+        (message_id, recipient, occurred_at, received_at, reason, machine, payload, message_fault) = (
+            i.message_id, i.recipient, i.occurred_at, i.received_at, i.reason, i.machine, i.raw, i.message_fault
         )
     from incoming i
     where e.event_id in (select event_id from locked) and e.event_id = i.event_id and i.fingerprint < e.fingerprint
@@ -115,11 +115,11 @@ decisions as (
     select
         address,
         scope,
-        min(occurred_at) filter (where effect = 'stop') as first_stop_at,
-        max(occurred_at) filter (where effect = 'stop') as last_stop_at,
+        min(occurred_at) filter (where effect = 'suppress') as first_suppress_at,
+        max(occurred_at) filter (where effect = 'suppress') as last_suppress_at,
         max(occurred_at) filter (where effect = 'lift') as last_lift_at,
-        array_agg(event_id order by occurred_at, event_id collate "C", evidence) filter (where effect = 'stop') as stop_ids,
-        array_agg(evidence order by occurred_at, event_id collate "C", evidence) filter (where effect = 'stop') as stops,
+        array_agg(event_id order by occurred_at, event_id collate "C", evidence) filter (where effect = 'suppress') as suppress_ids,
+        array_agg(evidence order by occurred_at, event_id collate "C", evidence) filter (where effect = 'suppress') as stops,
         array_agg(event_id order by occurred_at, event_id collate "C", evidence) filter (where effect = 'lift') as lift_ids,
         array_agg(evidence order by occurred_at, event_id collate "C", evidence) filter (where effect = 'lift') as lifts
     from effects
@@ -129,32 +129,32 @@ decisions as (
 decided as (
     insert into suppressions as s (
         address, scope,
-        first_stop_at, first_stop_event_id, first_stop,
-        last_stop_at, last_stop_event_id, last_stop,
+        first_suppress_at, first_suppress_event_id, first_suppress,
+        last_suppress_at, last_suppress_event_id, last_suppress,
         last_lift_at, last_lift_event_id, last_lift
     )
     select
         address, scope,
-        first_stop_at, stop_ids[1], stops[1],
-        last_stop_at, stop_ids[cardinality(stop_ids)], stops[cardinality(stops)],
+        first_suppress_at, suppress_ids[1], stops[1],
+        last_suppress_at, suppress_ids[cardinality(suppress_ids)], stops[cardinality(stops)],
         last_lift_at, lift_ids[cardinality(lift_ids)], lifts[cardinality(lifts)]
     from decisions
     -- Statuses are written first, whatever the plan: whoever else takes both, such as replay, takes them in this order.
     where (select count(*) from statuses) is not null
     order by address collate "C", scope collate "C"
     on conflict (address, scope) do update set
-        (first_stop_at, first_stop_event_id, first_stop) = (
+        (first_suppress_at, first_suppress_event_id, first_suppress) = (
             select * from (values
-                (s.first_stop_at, s.first_stop_event_id, s.first_stop),
-                (excluded.first_stop_at, excluded.first_stop_event_id, excluded.first_stop)
+                (s.first_suppress_at, s.first_suppress_event_id, s.first_suppress),
+                (excluded.first_suppress_at, excluded.first_suppress_event_id, excluded.first_suppress)
             ) as stop (at, event_id, evidence)
             order by at nulls last, event_id collate "C", evidence
             limit 1
         ),
-        (last_stop_at, last_stop_event_id, last_stop) = (
+        (last_suppress_at, last_suppress_event_id, last_suppress) = (
             select * from (values
-                (s.last_stop_at, s.last_stop_event_id, s.last_stop),
-                (excluded.last_stop_at, excluded.last_stop_event_id, excluded.last_stop)
+                (s.last_suppress_at, s.last_suppress_event_id, s.last_suppress),
+                (excluded.last_suppress_at, excluded.last_suppress_event_id, excluded.last_suppress)
             ) as stop (at, event_id, evidence)
             order by at desc nulls last, event_id collate "C" desc, evidence desc
             limit 1
@@ -168,13 +168,13 @@ decided as (
             limit 1
         )
     returning
-        new.address, new.scope, new.last_stop_at, new.last_stop, new.last_lift_at, new.last_lift,
-        coalesce(is_stopped(old), false) as was_stopped,
-        is_stopped(new) as is_stopped
+        new.address, new.scope, new.last_suppress_at, new.last_suppress, new.last_lift_at, new.last_lift,
+        coalesce(is_suppressed(old), false) as was_suppressed,
+        is_suppressed(new) as is_suppressed
 ),
 
 announced as (
-    insert into announcements (changes)
+    insert into outbox_staging (changes)
     select jsonb_agg(jsonb_build_object('topic', topic, 'key', key, 'body', body) order by topic, key, at, body)
     from (
         select
@@ -189,15 +189,15 @@ announced as (
         where is_new
         union all
         select
-            case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            case when is_suppressed then 'address_suppressed' else 'suppression_lifted' end,
             address,
-            case when is_stopped then last_stop_at else last_lift_at end,
+            case when is_suppressed then last_suppress_at else last_lift_at end,
             jsonb_build_object(
                 'address', address, 'scope', scope,
-                'because', case when is_stopped then last_stop else last_lift end
+                'because', case when is_suppressed then last_suppress else last_lift end
             )
         from decided
-        where was_stopped <> is_stopped
+        where was_suppressed <> is_suppressed
     ) as change
     where cast(:publish as boolean)
     having count(*) > 0

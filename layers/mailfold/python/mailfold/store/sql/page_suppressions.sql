@@ -1,35 +1,35 @@
--- page_suppressions: one page of the addresses that are or were stopped, the newest first stop first.
+-- page_suppressions: one page of the addresses that are or were suppressed, the newest first stop first.
 -- A bounded number of rows is looked at by an index, so a page may be short: `last` says where the next one begins.
 with walked as materialized (
     select
         s.address,
         s.scope,
         coalesce(
-            least(s.first_stop_at, s.soft_stop_at, case when s.manual_effect = 'stop' then s.manual_at end), '-infinity'
+            least(s.first_suppress_at, s.soft_suppress_at, case when s.manual_effect = 'suppress' then s.manual_at end), '-infinity'
         ) as since,
-        is_stopped(s) as stopped,
+        is_suppressed(s) as suppressed,
         case
-            when s.manual_effect = 'stop' then 'manual'
-            when s.last_stop_at is null and s.soft_stop_at is null then null
-            when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then 'soft_bounces'
-            else s.first_stop ->> 'type'
+            when s.manual_effect = 'suppress' then 'manual'
+            when s.last_suppress_at is null and s.soft_suppress_at is null then null
+            when s.last_suppress_at is null or s.soft_suppress_at > s.last_suppress_at then 'soft_bounces'
+            else s.first_suppress ->> 'type'
         end as reason,
-        s.last_stop_at,
+        s.last_suppress_at,
         s.last_lift_at,
         s.manual_effect,
         s.manual_at,
         s.manual_by,
         s.manual_reason,
-        array[s.first_stop ->> 'source', s.last_stop ->> 'source', s.last_lift ->> 'source'] as told_by,
+        array[s.first_suppress ->> 'source', s.last_suppress ->> 'source', s.last_lift ->> 'source'] as told_by,
         case
-            when s.manual_effect = 'stop' then null
-            when s.last_stop_at is null or s.soft_stop_at > s.last_stop_at then s.soft_stop
-            else s.first_stop
+            when s.manual_effect = 'suppress' then null
+            when s.last_suppress_at is null or s.soft_suppress_at > s.last_suppress_at then s.soft_suppress
+            else s.first_suppress
         end as evidence
     from suppressions s
     where (
         coalesce(
-            least(s.first_stop_at, s.soft_stop_at, case when s.manual_effect = 'stop' then s.manual_at end), '-infinity'
+            least(s.first_suppress_at, s.soft_suppress_at, case when s.manual_effect = 'suppress' then s.manual_at end), '-infinity'
         ),
         s.address,
         s.scope
@@ -41,7 +41,7 @@ with walked as materialized (
 found as (
     select *
     from walked
-    where (cast(:active as text) = '' or stopped = cast(nullif(cast(:active as text), '') as boolean))
+    where (cast(:active as text) = '' or suppressed = cast(nullif(cast(:active as text), '') as boolean))
         and (cast(:reason as text) = '' or reason = cast(:reason as text))
         -- A bound token is told of the addresses that its sources have said something of.
         and (
@@ -75,8 +75,8 @@ select jsonb_build_object(
     'items', coalesce((
         select jsonb_agg(
             jsonb_build_object(
-                'address', f.address, 'scope', f.scope, 'since', nullif(f.since, '-infinity'), 'stopped', f.stopped,
-                'reason', f.reason, 'last_stop_at', f.last_stop_at, 'last_lift_at', f.last_lift_at,
+                'address', f.address, 'scope', f.scope, 'since', nullif(f.since, '-infinity'), 'suppressed', f.suppressed,
+                'reason', f.reason, 'last_suppress_at', f.last_suppress_at, 'last_lift_at', f.last_lift_at,
                 'manual_effect', f.manual_effect, 'manual_at', f.manual_at, 'manual_by', f.manual_by,
                 'manual_reason', f.manual_reason, 'evidence', f.evidence, 'place', f.since
             )

@@ -1,9 +1,9 @@
 -- prune_claims: delete claims taken before the cutoff, at most one batch.
 with deleted as (
-    delete from webhook_inbox
+    delete from claims
     where ctid = any(array(
         select ctid
-        from webhook_inbox
+        from claims
         where created_at < cast(:cutoff as timestamptz)
         limit cast(:batch as integer)
         for update skip locked

@@ -18,7 +18,7 @@ from (
     union all
     select 3, 'claims', p.* from (
         select count(*), min(at) from (
-            select created_at as at from webhook_inbox
+            select created_at as at from claims
             where created_at < cast(:claims as timestamptz)
             order by created_at limit cast(:most as integer)
         ) as past

@@ -7,7 +7,7 @@ from email_events
 where recipient in (cast(:address as text), erased_form(cast(:address as text)))
   and (
       effect is not null
-      or (bounce_class = 'soft' and not blames_message)
+      or (bounce_class = 'soft' and not message_fault)
       or type in ('delivered', 'opened', 'clicked')
   )
 order by occurred_at desc, event_id desc

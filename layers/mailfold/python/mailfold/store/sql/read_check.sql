@@ -1,4 +1,4 @@
--- read_check: for each of many addresses, in their order, the scopes in which it is stopped, also if its person was erased.
+-- read_check: for each of many addresses, in their order, the scopes in which it is suppressed, also if its person was erased.
 with asked as (
     select array_agg(a.address order by a.place) as addresses
     from jsonb_array_elements_text(cast(:addresses as jsonb)) with ordinality as a (address, place)

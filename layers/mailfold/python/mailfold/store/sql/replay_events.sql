@@ -15,7 +15,7 @@ with readings as (
         occurred_at  timestamptz,
         reason       text,
         machine      boolean,
-        blames_message boolean
+        message_fault boolean
     )
 ),
 
@@ -31,8 +31,8 @@ update email_events e
 set
     (fingerprint, kind, type, bounce_class, effect, scope) =
         (r.fingerprint, r.kind, r.type, r.bounce_class, r.effect, r.scope),
-    (message_id, recipient, occurred_at, reason, machine, blames_message) =
-        (r.message_id, r.recipient, r.occurred_at, r.reason, r.machine, r.blames_message)
+    (message_id, recipient, occurred_at, reason, machine, message_fault) =
+        (r.message_id, r.recipient, r.occurred_at, r.reason, r.machine, r.message_fault)
 from readings r
 join locked l on l.event_id = r.event_id and l.version = r.seen
 where e.event_id = r.event_id

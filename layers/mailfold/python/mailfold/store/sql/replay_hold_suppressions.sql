@@ -8,5 +8,5 @@ group by 1, 2
 order by recipient collate "C", scope collate "C"
 on conflict (address, scope) do update set scope = excluded.scope
 returning jsonb_build_object(
-    'address', new.address, 'scope', new.scope, 'was_stopped', coalesce(is_stopped(old), false)
+    'address', new.address, 'scope', new.scope, 'was_suppressed', coalesce(is_suppressed(old), false)
 )

@@ -68,7 +68,7 @@ moved as (
 ),
 
 announced as (
-    insert into announcements (changes)
+    insert into outbox_staging (changes)
     select jsonb_agg(
         jsonb_build_object(
             'topic', 'status_changed',

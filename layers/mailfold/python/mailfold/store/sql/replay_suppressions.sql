@@ -1,8 +1,8 @@
 -- replay_suppressions: bring the suppressions that are held to what supports them: stored events, kept evidence, hands.
 -- Evidence of a changed event makes room for what the store says now; evidence of a pruned event is kept.
 with held as (
-    select s.*, k.was_stopped
-    from jsonb_to_recordset(cast(:keys as jsonb)) as k (address text, scope text, was_stopped boolean)
+    select s.*, k.was_suppressed
+    from jsonb_to_recordset(cast(:keys as jsonb)) as k (address text, scope text, was_suppressed boolean)
     join suppressions s using (address, scope)
 ),
 
@@ -18,8 +18,8 @@ slots as (
     select h.address, h.scope, slot.*
     from held h
     cross join lateral (values
-        ('stop', h.first_stop_at, h.first_stop_event_id, h.first_stop),
-        ('stop', h.last_stop_at, h.last_stop_event_id, h.last_stop),
+        ('suppress', h.first_suppress_at, h.first_suppress_event_id, h.first_suppress),
+        ('suppress', h.last_suppress_at, h.last_suppress_event_id, h.last_suppress),
         ('lift', h.last_lift_at, h.last_lift_event_id, h.last_lift)
     ) as slot (effect, at, event_id, evidence)
     where slot.at is not null
@@ -48,9 +48,9 @@ decisions as (
     select
         address,
         scope,
-        array_agg(at order by at, event_id collate "C", evidence) filter (where effect = 'stop') as stop_times,
-        array_agg(event_id order by at, event_id collate "C", evidence) filter (where effect = 'stop') as stop_ids,
-        array_agg(evidence order by at, event_id collate "C", evidence) filter (where effect = 'stop') as stops,
+        array_agg(at order by at, event_id collate "C", evidence) filter (where effect = 'suppress') as suppress_times,
+        array_agg(event_id order by at, event_id collate "C", evidence) filter (where effect = 'suppress') as suppress_ids,
+        array_agg(evidence order by at, event_id collate "C", evidence) filter (where effect = 'suppress') as stops,
         array_agg(at order by at, event_id collate "C", evidence) filter (where effect = 'lift') as lift_times,
         array_agg(event_id order by at, event_id collate "C", evidence) filter (where effect = 'lift') as lift_ids,
         array_agg(evidence order by at, event_id collate "C", evidence) filter (where effect = 'lift') as lifts
@@ -60,8 +60,8 @@ decisions as (
 
 settled as (
     select
-        h.address, h.scope, h.was_stopped, d.stop_times, d.stop_ids, d.stops, d.lift_times, d.lift_ids, d.lifts,
-        d.address is null and h.soft_stop_at is null and h.manual_effect is null as is_empty
+        h.address, h.scope, h.was_suppressed, d.suppress_times, d.suppress_ids, d.stops, d.lift_times, d.lift_ids, d.lifts,
+        d.address is null and h.soft_suppress_at is null and h.manual_effect is null as is_empty
     from held h
     left join decisions d on d.address = h.address and d.scope = h.scope
 ),
@@ -70,15 +70,15 @@ removed as (
     delete from suppressions s
     using settled t
     where s.address = t.address and s.scope = t.scope and t.is_empty
-    returning s.address, s.scope, t.was_stopped, false as is_stopped, cast(null as jsonb) as because
+    returning s.address, s.scope, t.was_suppressed, false as is_suppressed, cast(null as jsonb) as because
 ),
 
 decided as (
     update suppressions s
     set
-        (first_stop_at, first_stop_event_id, first_stop) = (t.stop_times[1], t.stop_ids[1], t.stops[1]),
-        (last_stop_at, last_stop_event_id, last_stop) = (
-            t.stop_times[cardinality(t.stop_times)], t.stop_ids[cardinality(t.stop_ids)], t.stops[cardinality(t.stops)]
+        (first_suppress_at, first_suppress_event_id, first_suppress) = (t.suppress_times[1], t.suppress_ids[1], t.stops[1]),
+        (last_suppress_at, last_suppress_event_id, last_suppress) = (
+            t.suppress_times[cardinality(t.suppress_times)], t.suppress_ids[cardinality(t.suppress_ids)], t.stops[cardinality(t.stops)]
         ),
         (last_lift_at, last_lift_event_id, last_lift) = (
             t.lift_times[cardinality(t.lift_times)], t.lift_ids[cardinality(t.lift_ids)], t.lifts[cardinality(t.lifts)]
@@ -86,22 +86,22 @@ decided as (
     from settled t
     where s.address = t.address and s.scope = t.scope and not t.is_empty
     returning
-        new.address, new.scope, t.was_stopped, is_stopped(new) as is_stopped,
+        new.address, new.scope, t.was_suppressed, is_suppressed(new) as is_suppressed,
         case
-            when is_stopped(new) then new.last_stop
-            when new.last_lift_at > new.last_stop_at then new.last_lift
+            when is_suppressed(new) then new.last_suppress
+            when new.last_lift_at > new.last_suppress_at then new.last_lift
         end as because
 ),
 
 changed as (
-    select * from (select * from removed union all select * from decided) as both_ways where was_stopped <> is_stopped
+    select * from (select * from removed union all select * from decided) as both_ways where was_suppressed <> is_suppressed
 ),
 
 announced as (
-    insert into announcements (changes)
+    insert into outbox_staging (changes)
     select jsonb_agg(
         jsonb_build_object(
-            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'topic', case when is_suppressed then 'address_suppressed' else 'suppression_lifted' end,
             'key', address,
             'body', jsonb_build_object(
                 'address', address, 'scope', scope,
@@ -116,6 +116,6 @@ announced as (
     having count(*) > 0
 )
 
-select jsonb_build_object('address', address, 'scope', scope, 'stopped', is_stopped)
+select jsonb_build_object('address', address, 'scope', scope, 'suppressed', is_suppressed)
 from changed
 order by address, scope

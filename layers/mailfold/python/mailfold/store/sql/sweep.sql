@@ -4,7 +4,7 @@
 with bounces as (
     select recipient, event_id, occurred_at
     from email_events
-    where type = 'bounced' and bounce_class = 'soft' and not blames_message and recipient is not null
+    where type = 'bounced' and bounce_class = 'soft' and not message_fault and recipient is not null
       and (cast(:addresses as jsonb) = 'null' or recipient = any(array(
           select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
       )))
@@ -18,7 +18,7 @@ engaged as (
           select recipient from bounces
           union
           select address collate "default" from suppressions
-          where soft_stop_at is not null
+          where soft_suppress_at is not null
             and (cast(:addresses as jsonb) = 'null' or address = any(array(
                 select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
             )))
@@ -37,8 +37,8 @@ runs as (
     group by b.recipient
 ),
 
-stopped as (
-    insert into suppressions as s (address, scope, soft_stop_at, soft_stop)
+suppressed as (
+    insert into suppressions as s (address, scope, soft_suppress_at, soft_suppress)
     select
         address,
         '',
@@ -51,14 +51,14 @@ stopped as (
     from runs
     where cardinality(event_ids) >= cast(:soft_limit as integer)
     order by address collate "C"
-    on conflict (address, scope) do update set soft_stop_at = excluded.soft_stop_at, soft_stop = excluded.soft_stop
-    where s.soft_stop is distinct from excluded.soft_stop
+    on conflict (address, scope) do update set soft_suppress_at = excluded.soft_suppress_at, soft_suppress = excluded.soft_suppress
+    where s.soft_suppress is distinct from excluded.soft_suppress
     returning
         new.address,
-        coalesce(is_stopped(old), false) as was_stopped,
-        is_stopped(new) as is_stopped,
+        coalesce(is_suppressed(old), false) as was_suppressed,
+        is_suppressed(new) as is_suppressed,
         case
-            when is_stopped(new) then new.soft_stop
+            when is_suppressed(new) then new.soft_suppress
             -- Late events can move a stop to before a lift.
             when new.manual_effect = 'lift' and new.manual_at >= coalesce(new.last_lift_at, '-infinity')
                 then jsonb_build_object(
@@ -71,13 +71,13 @@ stopped as (
 runs_before as (
     select
         s.address,
-        cast(s.soft_stop ->> 'first_at' as timestamptz) as first_at,
+        cast(s.soft_suppress ->> 'first_at' as timestamptz) as first_at,
         bool_and(b.event_id is not null) as is_stored,
-        coalesce(bool_or(b.type <> 'bounced' or b.bounce_class <> 'soft' or b.blames_message), false) as is_reread
+        coalesce(bool_or(b.type <> 'bounced' or b.bounce_class <> 'soft' or b.message_fault), false) as is_reread
     from suppressions s
-    cross join lateral jsonb_array_elements_text(s.soft_stop -> 'event_ids') as evidence (event_id)
+    cross join lateral jsonb_array_elements_text(s.soft_suppress -> 'event_ids') as evidence (event_id)
     left join email_events b on b.event_id = evidence.event_id
-    where s.scope = '' and s.soft_stop_at is not null
+    where s.scope = '' and s.soft_suppress_at is not null
       and (cast(:addresses as jsonb) = 'null' or s.address = any(array(
           select jsonb_array_elements_text(nullif(cast(:addresses as jsonb), 'null'))
       )))
@@ -86,10 +86,10 @@ runs_before as (
 
 released as (
     update suppressions s
-    set soft_stop_at = null, soft_stop = null
+    set soft_suppress_at = null, soft_suppress = null
     from runs_before b
     left join engaged e on e.recipient = b.address
-    where s.address = b.address and s.scope = '' and s.soft_stop_at is not null
+    where s.address = b.address and s.scope = '' and s.soft_suppress_at is not null
       -- A run whose events are pruned stays. It ends with a delivery since it began, with another reading of one of its
       -- events, or with a limit that the whole of it does not reach.
       and (e.delivered_at >= b.first_at or b.is_reread or b.is_stored)
@@ -98,8 +98,8 @@ released as (
       )
     returning
         new.address,
-        is_stopped(old) as was_stopped,
-        is_stopped(new) as is_stopped,
+        is_suppressed(old) as was_suppressed,
+        is_suppressed(new) as is_suppressed,
         case
             when e.delivered_at >= b.first_at then jsonb_build_object('type', 'delivered', 'occurred_at', e.delivered_at)
             else jsonb_build_object('type', 'refolded', 'occurred_at', now())
@@ -107,18 +107,18 @@ released as (
 ),
 
 announced as (
-    insert into announcements (changes)
+    insert into outbox_staging (changes)
     select jsonb_agg(
         jsonb_build_object(
-            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'topic', case when is_suppressed then 'address_suppressed' else 'suppression_lifted' end,
             'key', address,
             'body', jsonb_build_object('address', address, 'scope', '', 'because', because)
         )
         order by address
     )
-    from (select * from stopped union all select * from released) as change
-    where was_stopped <> is_stopped and cast(:publish as boolean)
+    from (select * from suppressed union all select * from released) as change
+    where was_suppressed <> is_suppressed and cast(:publish as boolean)
     having count(*) > 0
 )
 
-select (select count(*) from stopped) as stopped, (select count(*) from released) as released
+select (select count(*) from suppressed) as suppressed, (select count(*) from released) as released

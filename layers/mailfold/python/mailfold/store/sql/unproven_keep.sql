@@ -34,7 +34,7 @@ judged as (
 ),
 
 counted as (
-    update webhook_inbox w
+    update claims w
     set not_kept = coalesce(w.not_kept, 0) + s.surplus
     from (select claim_key, count(*) as surplus from judged where not is_kept group by claim_key) s
     where w.claim_key = s.claim_key

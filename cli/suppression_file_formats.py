@@ -12,7 +12,7 @@ from typing import Any
 
 from cli.cells import plain
 from cli.errors import CommandError
-from cli.stop_lists import OWN, STOP_LISTS, StopList, candidates
+from cli.suppression_files import OWN, STOP_LISTS, SuppressionFile, candidates
 from mailfold.providers.base import address_of
 
 Row = dict[str, Any]
@@ -28,7 +28,7 @@ _FIRST_MILLISECONDS = 10**11
 class Reading:
     """What is in a file."""
 
-    kind: StopList
+    kind: SuppressionFile
     rows: list[Row] = field(default_factory=list)
     #: (line, why)
     bad: list[tuple[int, str]] = field(default_factory=list)
@@ -71,7 +71,7 @@ def _decode(data: bytes) -> str:
         raise CommandError(f"the file is not UTF-8 (at byte {exc.start}): save it as CSV UTF-8") from None
 
 
-def _kind(name: str | None, columns: frozenset[str]) -> StopList:
+def _kind(name: str | None, columns: frozenset[str]) -> SuppressionFile:
     if name is not None:
         kind = STOP_LISTS[name]
         missing = kind.columns - columns
@@ -136,7 +136,7 @@ def _column(name: str) -> str:
 
 
 def _rows(
-    line: int, cells: Row, kind: StopList, *, at: datetime | None, scope: str | None, now: datetime
+    line: int, cells: Row, kind: SuppressionFile, *, at: datetime | None, scope: str | None, now: datetime
 ) -> Iterator[Row]:
     if kind is OWN:
         cells = {name: plain(value) if isinstance(value, str) else value for name, value in cells.items()}
@@ -173,7 +173,7 @@ def _reason(word: str, reasons: Mapping[str, str]) -> str:
     return reasons[word.upper()]
 
 
-def _scopes(cells: Mapping[str, Any], kind: StopList, scope: str | None) -> list[str]:
+def _scopes(cells: Mapping[str, Any], kind: SuppressionFile, scope: str | None) -> list[str]:
     """Return what the stop is limited to; a row of Mailgun may name several tags."""
     value = cells.get(kind.scope_column) if kind.scope_column else None
     if kind is OWN:
@@ -185,7 +185,7 @@ def _scopes(cells: Mapping[str, Any], kind: StopList, scope: str | None) -> list
     return [""] if "*" in named else [f"{kind.scope_prefix}{word}" for word in named]
 
 
-def _moments(cells: Mapping[str, Any], kind: StopList, *, at: datetime | None, now: datetime) -> list[datetime]:
+def _moments(cells: Mapping[str, Any], kind: SuppressionFile, *, at: datetime | None, now: datetime) -> list[datetime]:
     """Return when it was stopped; our own lists say when first and when last, and both are kept."""
     stated = [text for name in kind.times if (text := _text(cells, name))]
     if not stated and at is None:

@@ -1,4 +1,4 @@
--- erase_write_letters: put rows without an address in the place of those that had it, unless they have changed since.
+-- erase_write_dead_letters: put rows without an address in the place of those that had it, unless they have changed since.
 with given as (
     select r.was, n.reason, n.claim_key, n.headers, n.raw
     from jsonb_to_recordset(cast(:rows as jsonb)) as r (was jsonb, becomes jsonb, over jsonb)

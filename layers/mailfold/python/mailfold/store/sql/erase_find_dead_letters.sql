@@ -1,4 +1,4 @@
--- erase_find_letters: look through the next rows of dead_letters for what may name an address.
+-- erase_find_dead_letters: look through the next rows of dead_letters for what may name an address.
 with page as (
     select *
     from dead_letters

@@ -13,7 +13,7 @@ from mailfold.telemetry import Telemetry
 
 
 @dataclass(frozen=True, kw_only=True)
-class Office:
+class OperateContext:
     """What operate works with."""
 
     database: Database

@@ -1,4 +1,4 @@
-"""Write the stop list: whole as our own CSV, or what a provider takes in as that provider wants it."""
+"""Write the suppression list: whole as our own CSV, or what a provider takes in as that provider wants it."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from email.utils import format_datetime
 from typing import Any, TextIO
 
 from cli.cells import calculates, harmless
-from cli.stop_lists import OWN_COLUMNS
+from cli.suppression_files import OWN_COLUMNS
 
 Row = Mapping[str, Any]
 
@@ -59,7 +59,7 @@ def _mailgun_unsubscribes(row: Row) -> Sequence[str] | None:
 
 
 def _mail_date(row: Row) -> str:
-    return format_datetime(datetime.fromisoformat(row["last_stop_at"]))
+    return format_datetime(datetime.fromisoformat(row["last_suppress_at"]))
 
 
 EXPORTS = {

@@ -17,7 +17,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Response:
     """One answer."""
 
     status: int = 200
@@ -37,9 +37,9 @@ class Answer:
         return {"statusCode": self.status, "headers": headers, "body": body, "isBase64Encoded": True}
 
 
-def refusal(status: int, sentence: str, **headers: str) -> Answer:
+def refusal(status: int, sentence: str, **headers: str) -> Response:
     """Return an answer that says in one sentence why there is none."""
-    return Answer(
+    return Response(
         status=status,
         body={"error": sentence},
         headers={name.replace("_", "-"): value for name, value in headers.items()},

@@ -12,7 +12,7 @@ PAGE_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Letter:
+class StoredDeadLetter:
     """A dead letter as it is stored."""
 
     dead_letter_id: str
@@ -58,7 +58,7 @@ class Choice:
 def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> dict[str, str | None]:
     """Return the ids of the next page, and why a redrive leaves out those that it leaves out."""
     rows = tx.run(
-        "letters_next",
+        "dead_letters_next",
         {
             "dead_letter_ids": dumps(list(choice.dead_letter_ids)),
             "group_id": choice.group_id,
@@ -71,14 +71,14 @@ def next_ids(tx: Transaction, choice: Choice, *, after_id: str, most: int) -> di
     return {key: choice.leaves_out(unproven, kind) for key, unproven, kind in rows}
 
 
-def take(tx: Transaction, dead_letter_ids: Sequence[str]) -> list[Letter]:
-    """Hold these letters until the transaction ends; one that somebody else holds is left to them."""
-    names = list(Letter.__dataclass_fields__)
-    rows = tx.run("letters_take", {"dead_letter_ids": dumps(list(dead_letter_ids))})
-    return [Letter(**dict(zip(names, row, strict=True))) for row in rows]
+def take(tx: Transaction, dead_letter_ids: Sequence[str]) -> list[StoredDeadLetter]:
+    """Hold these dead letters until the transaction ends; one that somebody else holds is left to them."""
+    names = list(StoredDeadLetter.__dataclass_fields__)
+    rows = tx.run("dead_letters_take", {"dead_letter_ids": dumps(list(dead_letter_ids))})
+    return [StoredDeadLetter(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def finish(tx: Transaction, *, folded: Collection[str], left_over: Mapping[str, str]) -> None:
-    """Forget the letters that were folded, and give those that are left over today's reason."""
+    """Forget the dead letters that were folded, and give those that are left over today's reason."""
     reasons = [{"dead_letter_id": key, "reason": storable_text(reason)} for key, reason in left_over.items()]
-    tx.run("letters_done", {"folded": dumps(sorted(folded)), "left_over": dumps(reasons)})
+    tx.run("dead_letters_done", {"folded": dumps(sorted(folded)), "left_over": dumps(reasons)})

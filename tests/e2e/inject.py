@@ -11,11 +11,11 @@ import pg8000.native
 from cli.place import Place
 from tests.e2e.support import await_that
 
-Planted = Callable[["Patient"], contextlib.AbstractContextManager[None]]
+Planted = Callable[["InjectedStack"], contextlib.AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patient:
+class InjectedStack:
     """The running stack, and both ways into it."""
 
     place: Place
@@ -36,19 +36,19 @@ class Patient:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plant:
+class Misconfiguration:
     """One misconfiguration; `planted` undoes it at the end."""
 
     name: str
     says: str
-    mend: str
+    fix: str
     planted: Planted
 
 
 def secrets(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Planted:
     @contextlib.contextmanager
-    def planted(patient: Patient) -> Iterator[None]:
-        manager, secret = patient.place.aws("secretsmanager"), patient.out("SecretArn")
+    def planted(injected: InjectedStack) -> Iterator[None]:
+        manager, secret = injected.place.aws("secretsmanager"), injected.out("SecretArn")
         before = manager.get_secret_value(SecretId=secret)["SecretString"]
         manager.put_secret_value(SecretId=secret, SecretString=json.dumps(change(json.loads(before))))
         yield
@@ -57,12 +57,12 @@ def secrets(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Planted:
     return planted
 
 
-def queue(name: str, value: Callable[[str, Patient], str]) -> Planted:
+def queue(name: str, value: Callable[[str, InjectedStack], str]) -> Planted:
     @contextlib.contextmanager
-    def planted(patient: Patient) -> Iterator[None]:
-        sqs, url = patient.place.aws("sqs"), patient.out("QueueUrl")
+    def planted(injected: InjectedStack) -> Iterator[None]:
+        sqs, url = injected.place.aws("sqs"), injected.out("QueueUrl")
         before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"][name]
-        sqs.set_queue_attributes(QueueUrl=url, Attributes={name: value(before, patient)})
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={name: value(before, injected)})
         yield
         sqs.set_queue_attributes(QueueUrl=url, Attributes={name: before})
 
@@ -71,9 +71,9 @@ def queue(name: str, value: Callable[[str, Patient], str]) -> Planted:
 
 def subscription(name: str, value: str) -> Planted:
     @contextlib.contextmanager
-    def planted(patient: Patient) -> Iterator[None]:
-        sns = patient.place.aws("sns")
-        [found] = sns.list_subscriptions_by_topic(TopicArn=patient.out("TopicArn"))["Subscriptions"]
+    def planted(injected: InjectedStack) -> Iterator[None]:
+        sns = injected.place.aws("sns")
+        [found] = sns.list_subscriptions_by_topic(TopicArn=injected.out("TopicArn"))["Subscriptions"]
         arn = found["SubscriptionArn"]
         before = sns.get_subscription_attributes(SubscriptionArn=arn)["Attributes"].get(name, "")
         sns.set_subscription_attributes(SubscriptionArn=arn, AttributeName=name, AttributeValue=value)
@@ -84,8 +84,8 @@ def subscription(name: str, value: str) -> Planted:
 
 
 @contextlib.contextmanager
-def unsubscribed(patient: Patient) -> Iterator[None]:
-    sns, topic = patient.place.aws("sns"), patient.out("TopicArn")
+def unsubscribed(injected: InjectedStack) -> Iterator[None]:
+    sns, topic = injected.place.aws("sns"), injected.out("TopicArn")
     [found] = sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]
     attributes = sns.get_subscription_attributes(SubscriptionArn=found["SubscriptionArn"])["Attributes"]
     sns.unsubscribe(SubscriptionArn=found["SubscriptionArn"])
@@ -96,8 +96,8 @@ def unsubscribed(patient: Patient) -> Iterator[None]:
 
 def destination(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Planted:
     @contextlib.contextmanager
-    def planted(patient: Patient) -> Iterator[None]:
-        ses, name = patient.place.aws("sesv2"), patient.out("ConfigurationSetName")
+    def planted(injected: InjectedStack) -> Iterator[None]:
+        ses, name = injected.place.aws("sesv2"), injected.out("ConfigurationSetName")
         [before] = ses.get_configuration_set_event_destinations(ConfigurationSetName=name)["EventDestinations"]
         called = before.pop("Name")
 
@@ -114,8 +114,8 @@ def destination(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Planted:
 
 
 @contextlib.contextmanager
-def unmapped(patient: Patient) -> Iterator[None]:
-    functions, uuid = patient.place.aws("lambda"), patient.resource("Process", "AWS::Lambda::EventSourceMapping")
+def unmapped(injected: InjectedStack) -> Iterator[None]:
+    functions, uuid = injected.place.aws("lambda"), injected.resource("Process", "AWS::Lambda::EventSourceMapping")
 
     def state() -> str:
         return str(functions.get_event_source_mapping(UUID=uuid)["State"])
@@ -128,8 +128,8 @@ def unmapped(patient: Patient) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told_otherwise(patient: Patient) -> Iterator[None]:
-    functions, name = patient.place.aws("lambda"), patient.out("WatchFunctionName")
+def told_otherwise(injected: InjectedStack) -> Iterator[None]:
+    functions, name = injected.place.aws("lambda"), injected.out("WatchFunctionName")
     before = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
     fewer = json.dumps({"sendgrid": {"provider": "sendgrid"}})
     functions.update_function_configuration(FunctionName=name, Environment={"Variables": {**before, "SOURCES": fewer}})
@@ -138,16 +138,16 @@ def told_otherwise(patient: Patient) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def left_over(patient: Patient) -> Iterator[None]:
-    sqs, url = patient.place.aws("sqs"), patient.resource("PruneDeadLetters", "AWS::SQS::Queue")
+def left_over(injected: InjectedStack) -> Iterator[None]:
+    sqs, url = injected.place.aws("sqs"), injected.resource("PruneDeadLetters", "AWS::SQS::Queue")
     sqs.send_message(QueueUrl=url, MessageBody="{}")
     yield
     sqs.purge_queue(QueueUrl=url)
 
 
 @contextlib.contextmanager
-def unscheduled(patient: Patient) -> Iterator[None]:
-    scheduler, name = patient.place.aws("scheduler"), patient.resource("Prune", "AWS::Scheduler::Schedule")
+def unscheduled(injected: InjectedStack) -> Iterator[None]:
+    scheduler, name = injected.place.aws("scheduler"), injected.resource("Prune", "AWS::Scheduler::Schedule")
     found = scheduler.get_schedule(Name=name)
     settings = {each: found[each] for each in ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")}
     scheduler.update_schedule(**settings, State="DISABLED")
@@ -157,15 +157,15 @@ def unscheduled(patient: Patient) -> Iterator[None]:
 
 def sql(change: str, undo: str) -> Planted:
     @contextlib.contextmanager
-    def planted(patient: Patient) -> Iterator[None]:
-        patient.database.run(change)
+    def planted(injected: InjectedStack) -> Iterator[None]:
+        injected.database.run(change)
         yield
-        patient.database.run(undo)
+        injected.database.run(undo)
 
     return planted
 
 
-def admitting_everybody(policy: str, patient: Patient) -> str:
+def admitting_everybody(policy: str, injected: InjectedStack) -> str:
     open_door = {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": "*"}
     parsed = json.loads(policy)
     return json.dumps({**parsed, "Statement": [*parsed["Statement"], open_door]})

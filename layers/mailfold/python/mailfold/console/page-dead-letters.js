@@ -1,4 +1,4 @@
-// What could not be folded: by the way in which it failed, letter by letter, and folded again after a dry run.
+// What could not be folded: by the way in which it failed, one by one, and folded again after a dry run.
 
 import { ask } from "./api.js";
 import { el, put } from "./dom.js";
@@ -40,17 +40,17 @@ function groupRows(groups) {
     rowLink(link("dead-letters", group.group_id), lastLine(group.reason)),
     group.source ?? "–",
     group.kind,
-    [`${group.letters}${group.more ? "+" : ""}`, unprovenOf(group)],
+    [`${group.dead_letters}${group.more ? "+" : ""}`, unprovenOf(group)],
     when(group.last_at),
   ]);
-  return table("Groups", GROUPS, rows, { look: "letters" });
+  return table("Groups", GROUPS, rows, { look: "dead-letters" });
 }
 
 function openGroup(main, groupId, again) {
   const head = el("div", {});
   const panel = el("div", {});
   const list = el("section", { class: "listing", "aria-label": "Letters" });
-  const more = el("nav", { class: "pager", "aria-label": "Pages of letters" });
+  const more = el("nav", { class: "pager", "aria-label": "Pages of dead letters" });
   const back = el("p", { class: "back" }, el("a", { href: link("dead-letters") }, "← Dead letters"));
   put(main, back, heading("Dead letters of one group"), head, panel, list, more);
   const cursors = [""];
@@ -66,9 +66,9 @@ function openGroup(main, groupId, again) {
     const now = JSON.stringify([group, page]);
     if (now === before) return;
     before = now;
-    put(head, group ? groupHead(group) : empty("This group is empty: all of its letters are folded, or pruned."));
+    put(head, group ? groupHead(group) : empty("This group is empty: all of its dead letters are folded, or pruned."));
     if (group && !panel.childNodes.length) put(panel, redrivePanel({ group: groupId }, count([group]), again));
-    put(list, page.letters.length ? letterRows(page.letters, again) : []);
+    put(list, page.dead_letters.length ? letterRows(page.dead_letters, again) : []);
     renew(more, pager(page.next));
   }
 
@@ -87,7 +87,7 @@ function groupHead(group) {
   const facts = [
     ["Source", group.source ?? "–"],
     ["Kind", group.kind],
-    ["Letters", `${group.letters}${group.more ? "+" : ""}`],
+    ["Letters", `${group.dead_letters}${group.more ? "+" : ""}`],
     ["Unproven", String(group.unproven)],
     ["Oldest", when(group.first_at)],
     ["Newest", when(group.last_at)],
@@ -103,14 +103,14 @@ function groupHead(group) {
   ];
 }
 
-function letterRows(letters, again) {
-  const rows = letters.map((letter) => [
-    copyable(letter.dead_letter_id, "letter's id"),
-    [letter.unproven && unproven(letter, again), el("span", { class: "clip" }, lastLine(letter.reason))],
-    when(letter.received_at),
-    folded("Raw", async () => rawOf(await wholeOf(letter.dead_letter_id))),
+function letterRows(dead_letters, again) {
+  const rows = dead_letters.map((dead_letter) => [
+    copyable(dead_letter.dead_letter_id, "id of the dead letter"),
+    [dead_letter.unproven && unproven(dead_letter, again), el("span", { class: "clip" }, lastLine(dead_letter.reason))],
+    when(dead_letter.received_at),
+    folded("Raw", async () => rawOf(await wholeOf(dead_letter.dead_letter_id))),
   ]);
-  return table("Letters", LETTERS, rows, { look: "letter-rows" });
+  return table("Letters", LETTERS, rows, { look: "dead-letter-rows" });
 }
 
 function unprovenOf(group) {
@@ -118,10 +118,10 @@ function unprovenOf(group) {
 }
 
 // The mark, and the only way to fold what bears it: one at a time.
-function unproven(letter, again) {
-  const name = `Fold the unproven dead letter ${letter.dead_letter_id}`;
+function unproven(dead_letter, again) {
+  const name = `Fold the unproven dead letter ${dead_letter.dead_letter_id}`;
   const button = el("button", { type: "button", class: "danger", "aria-label": name }, "Fold…");
-  button.addEventListener("click", async () => (await foldUnproven(letter.dead_letter_id)) && again());
+  button.addEventListener("click", async () => (await foldUnproven(dead_letter.dead_letter_id)) && again());
   return [mark("unproven", "deferred"), " ", button, " "];
 }
 
@@ -149,7 +149,7 @@ function lastLine(reason) {
 }
 
 function count(groups) {
-  return groups.reduce((sum, group) => sum + group.letters, 0);
+  return groups.reduce((sum, group) => sum + group.dead_letters, 0);
 }
 
 function nothing() {

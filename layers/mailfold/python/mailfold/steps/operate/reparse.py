@@ -1,4 +1,4 @@
-"""Stored events read anew by today's adapters: which of today's events each of them is, and what it says now."""
+"""Stored events read again by today's adapters: which of today's events each of them is, and what it says now."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ class LeftAlone(Exception):
 
 
 @dataclass(kw_only=True)
-class Rereading:
+class Reparse:
     """What today's adapters say of some stored events."""
 
     #: The readings that differ from what is stored, by event id.
@@ -34,9 +34,9 @@ class Rereading:
     not_configured: set[str] = field(default_factory=set)
 
 
-def reread(rows: Iterable[Row], sources: Mapping[str, Source]) -> Rereading:
-    """Read stored rows anew; those of one raw share its events, each of which can be only one of them."""
-    found = Rereading()
+def reread(rows: Iterable[Row], sources: Mapping[str, Source]) -> Reparse:
+    """Read stored rows again; those of one raw share its events, each of which can be only one of them."""
+    found = Reparse()
     known = list(rows)
     erased = {row["event_id"] for row in known if str(row["recipient"]).startswith(ERASED)}
     # Their raws are gone.
@@ -59,7 +59,7 @@ def _by_raw(rows: Iterable[Row]) -> dict[tuple[Any, ...], list[Row]]:
     return shared
 
 
-def _parse(row: Row, sources: Mapping[str, Source], found: Rereading) -> list[Event]:
+def _parse(row: Row, sources: Mapping[str, Source], found: Reparse) -> list[Event]:
     provider = REGISTRY.get(row["provider"])
     if provider is None:
         raise LeftAlone("its provider is not known any more")
@@ -80,7 +80,7 @@ def _parse(row: Row, sources: Mapping[str, Source], found: Rereading) -> list[Ev
         raise LeftAlone(f"the adapter failed: {type(surprise).__name__}") from surprise
 
 
-def _source(row: Row, provider: Provider, sources: Mapping[str, Source], found: Rereading) -> Source:
+def _source(row: Row, provider: Provider, sources: Mapping[str, Source], found: Reparse) -> Source:
     source = sources.get(row["source"])
     if source is not None and source.provider == row["provider"]:
         return source
@@ -90,7 +90,7 @@ def _source(row: Row, provider: Provider, sources: Mapping[str, Source], found: 
     return Source(name=row["source"], provider=row["provider"])
 
 
-def _match_all(rows: Sequence[Row], events: Sequence[Event], found: Rereading) -> None:
+def _match_all(rows: Sequence[Row], events: Sequence[Event], found: Reparse) -> None:
     """Match by id, then by the provider's words, then by the recipient where that leaves one event only."""
     free, left = list(events), list(rows)
     for same in (_same_id, _same_words, _same_recipient):
@@ -115,7 +115,7 @@ def _same_recipient(row: Row, event: Event) -> bool:
     return bool(event.recipient == row["recipient"])
 
 
-def _take(row: Row, event: Event, found: Rereading) -> None:
+def _take(row: Row, event: Event, found: Reparse) -> None:
     # The fingerprint too is today's: under the old one, a redelivery of words that are read otherwise is a conflict.
     reading = {name: getattr(event, name) for name in COLUMNS} | {"occurred_at": event.occurred_at.isoformat()}
     if differing(row, reading):

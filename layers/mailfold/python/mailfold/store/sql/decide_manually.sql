@@ -1,4 +1,4 @@
--- by_hand: enter a person's decision about an address; the later one wins.
+-- decide_manually: enter a person's decision about an address; the later one wins.
 with decided as (
     insert into suppressions as s (address, scope, manual_effect, manual_at, manual_by, manual_reason)
     values (
@@ -11,15 +11,15 @@ with decided as (
     where s.manual_at is null or (excluded.manual_at, excluded.manual_by) >= (s.manual_at, s.manual_by)
     returning
         new.address, new.scope, new.manual_by, new.manual_reason, new.manual_at,
-        coalesce(is_stopped(old), false) as was_stopped,
-        is_stopped(new) as is_stopped
+        coalesce(is_suppressed(old), false) as was_suppressed,
+        is_suppressed(new) as is_suppressed
 ),
 
 announced as (
-    insert into announcements (changes)
+    insert into outbox_staging (changes)
     select jsonb_build_array(
         jsonb_build_object(
-            'topic', case when is_stopped then 'address_suppressed' else 'suppression_lifted' end,
+            'topic', case when is_suppressed then 'address_suppressed' else 'suppression_lifted' end,
             'key', address,
             'body', jsonb_build_object(
                 'address', address, 'scope', scope,
@@ -30,7 +30,7 @@ announced as (
         )
     )
     from decided
-    where was_stopped <> is_stopped and cast(:publish as boolean)
+    where was_suppressed <> is_suppressed and cast(:publish as boolean)
 )
 
 select address from decided

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from mailfold.errors import BadQuestion
+from mailfold.errors import BadRequest
 
 #: More than any route takes.
 MOST_PARAMETERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class HttpRequest:
     """What is asked, before anybody is believed; its path, query and body may hold addresses."""
 
     method: str
@@ -26,10 +26,10 @@ class Question:
     body: bytes = field(repr=False)
     #: Who seems to ask; only to slow down whoever guesses tokens.
     source_ip: str = ""
-    asked_at: datetime
+    received_at: datetime
 
     @classmethod
-    def from_api_gateway(cls, event: Mapping[str, Any]) -> "Question":
+    def from_api_gateway(cls, event: Mapping[str, Any]) -> "HttpRequest":
         """Read a payload of format 2.0."""
         http = event["requestContext"]["http"]
         return cls(
@@ -41,7 +41,7 @@ class Question:
             headers={name.lower(): str(value) for name, value in (event.get("headers") or {}).items()},
             body=_body_bytes(event),
             source_ip=str(http.get("sourceIp") or ""),
-            asked_at=datetime.now(UTC),
+            received_at=datetime.now(UTC),
         )
 
     @property
@@ -49,12 +49,12 @@ class Question:
         """Return the parameters; a plus is a plus, because addresses and times hold it, and spaces they do not."""
         pieces = [piece for piece in self.query_string.split("&") if piece]
         if len(pieces) > MOST_PARAMETERS:
-            raise BadQuestion(f"at most {MOST_PARAMETERS} parameters are taken")
+            raise BadRequest(f"at most {MOST_PARAMETERS} parameters are taken")
         found: dict[str, str] = {}
         for piece in pieces:
             name, _, value = piece.partition("=")
             if unquote(name) in found:
-                raise BadQuestion("each parameter may be given once")
+                raise BadRequest("each parameter may be given once")
             found[unquote(name)] = unquote(value)
         return found
 

@@ -26,7 +26,7 @@ class Line:
 # The lines of an hour are for what goes wrong fast: https://github.com/PostHog/posthog/pull/89879 warns at these. The
 # lines of a day lie below those of SES, which reviews a sender from 5 % hard bounces and 0.1 % complaints on:
 # https://docs.aws.amazon.com/ses/latest/dg/faqs-enforcement.html. Hence so few events are enough (docs/decisions/0071).
-LINES = {
+THRESHOLDS = {
     "HardBouncePercentHour": Line(percent=5.0, least_sends=200, least_events=20),
     "HardBouncePercentDay": Line(percent=2.5, least_sends=1_000, least_events=25),
     "ComplaintPercentHour": Line(percent=0.5, least_sends=200, least_events=5),
@@ -63,7 +63,7 @@ class Traffic:
             "ComplaintPercentHour": (self.hour_complained, self.hour_sends),
             "ComplaintPercentDay": (self.day_complained, self.day_sends),
         }
-        return {name: line.rate(*counted[name]) for name, line in LINES.items()}
+        return {name: line.rate(*counted[name]) for name, line in THRESHOLDS.items()}
 
     @property
     def is_quiet(self) -> bool:

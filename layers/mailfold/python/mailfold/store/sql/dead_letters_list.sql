@@ -1,9 +1,9 @@
--- letters_list: the newest dead letters of one group or of all, without their raw.
+-- dead_letters_list: the newest dead dead_letters of one group or of all, without their raw.
 select jsonb_build_object(
     'dead_letter_id', dead_letter_id, 'group_id', group_id, 'source', source, 'kind', kind,
     'reason', left((regexp_match(rtrim(reason, E'\n'), '[^\n]*$'))[1], 200),
     'received_at', received_at, 'created_at', created_at, 'unproven', unproven,
-    'not_kept', coalesce((select w.not_kept from webhook_inbox w where w.claim_key = dead_letters.claim_key), 0)
+    'not_kept', coalesce((select w.not_kept from claims w where w.claim_key = dead_letters.claim_key), 0)
 )
 from dead_letters
 where cast(:group_id as text) in ('', group_id)

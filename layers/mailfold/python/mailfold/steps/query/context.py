@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from mailfold.jsontext import dumps
-from mailfold.steps.operate.office import Office
+from mailfold.steps.operate.context import OperateContext
 from mailfold.steps.query.digests import Digests
 from mailfold.steps.query.health import Health
 from mailfold.steps.query.limits import Buckets
@@ -15,15 +15,15 @@ from mailfold.store.connection import Transaction
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keeper:
+class QueryContext:
     """What one environment of query works with."""
 
     #: What an order of a person is carried out with, as it is before anybody asks.
-    office: Office
+    operate: OperateContext
     #: Per token: what a page that is looked at needs, many times over.
-    asked: Buckets = field(default_factory=lambda: Buckets(per_second=20, burst=60))
+    request_rate: Buckets = field(default_factory=lambda: Buckets(per_second=20, burst=60))
     #: Wrong tokens per caller: a person mistypes, a machine guesses.
-    failed: Buckets = field(default_factory=lambda: Buckets(per_second=0.2, burst=10))
+    wrong_token_rate: Buckets = field(default_factory=lambda: Buckets(per_second=0.2, burst=10))
     digests: Digests = field(default_factory=Digests)
     health: Health = field(default_factory=Health)
 
@@ -41,10 +41,10 @@ class Token:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Call:
     """One admitted question with what it is answered from."""
 
-    office: Office
+    operate: OperateContext
     #: Open for as long as the answer is made; read only unless the route changes something.
     tx: Transaction
     #: What path, query and body say, read by their kinds; None for what was left out.
@@ -63,7 +63,7 @@ class Asked:
     @property
     def now(self) -> datetime:
         """Return when it was asked."""
-        return self.office.now
+        return self.operate.now
 
     def text(self, name: str) -> str:
         """Return a value as statements take it: empty where it was left out."""
@@ -74,4 +74,4 @@ class Asked:
 
     def note(self, action: str, *, address: str, **details: Any) -> None:
         """Write into the audit log what this question changes; an address is noted in its erased form."""
-        audit.note(self.tx, by=self.office.by, action=action, address=address, **details)
+        audit.note(self.tx, by=self.operate.by, action=action, address=address, **details)

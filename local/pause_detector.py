@@ -9,13 +9,13 @@ TICK_SECONDS = 0.02
 STALL_SECONDS = 0.3
 
 
-class Stalls:
+class PauseDetector:
     """Remembers when no thread of this process, however idle, got to run."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True, name="stalls")
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="pause_detector")
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -1,11 +1,11 @@
-"""The stop lists that providers let their customers take out, as tables: by what they are known, and what they mean."""
+"""The suppression lists that providers export, as tables: how each is recognised, and what it means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopList:
+class SuppressionFile:
     """One kind of file. Columns are written without capitals, spaces and underscores."""
 
     name: str
@@ -33,13 +33,13 @@ def _columns(names: str) -> frozenset[str]:
 
 
 #: The columns of our own export.
-OWN_COLUMNS = ("address", "scope", "reason", "since", "last_stop_at", "detail")
+OWN_COLUMNS = ("address", "scope", "reason", "since", "last_suppress_at", "detail")
 
-OWN = StopList(
+OWN = SuppressionFile(
     name="mailfold",
-    columns=_columns("address scope reason since laststopat detail"),
+    columns=_columns("address scope reason since lastsuppressat detail"),
     address="address",
-    times=("laststopat", "since"),
+    times=("lastsuppressat", "since"),
     reason_column="reason",
     reasons={
         "BOUNCED": "bounce",
@@ -56,7 +56,7 @@ OWN = StopList(
 
 # https://www.twilio.com/docs/sendgrid/api-reference/bounces-api and its neighbours: the CSV files have the same fields.
 SENDGRID = (
-    StopList(
+    SuppressionFile(
         name="sendgrid-bounces",
         columns=_columns("status reason email created"),
         address="email",
@@ -64,7 +64,7 @@ SENDGRID = (
         reason="bounce",
         detail="reason",
     ),
-    StopList(
+    SuppressionFile(
         name="sendgrid-blocks",
         columns=_columns("status reason email created"),
         address="email",
@@ -72,14 +72,14 @@ SENDGRID = (
         # https://www.twilio.com/docs/sendgrid/ui/sending-email/blocks
         refusal="a block stops nobody: SendGrid goes on mailing the address, the message or its sender was refused",
     ),
-    StopList(
+    SuppressionFile(
         name="sendgrid-spam-reports",
         columns=_columns("ip email created"),
         address="email",
         times=("created",),
         reason="complaint",
     ),
-    StopList(
+    SuppressionFile(
         name="sendgrid-invalid-emails",
         columns=_columns("reason email created"),
         address="email",
@@ -87,14 +87,14 @@ SENDGRID = (
         reason="listed",
         detail="reason",
     ),
-    StopList(
+    SuppressionFile(
         name="sendgrid-unsubscribes",
         columns=_columns("email created"),
         address="email",
         times=("created",),
         reason="unsubscribe",
     ),
-    StopList(
+    SuppressionFile(
         name="sendgrid-group-unsubscribes",
         columns=_columns("email groupid createdat"),
         optional=_columns("groupname"),
@@ -107,7 +107,7 @@ SENDGRID = (
 )
 
 # https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_SuppressedDestinationSummary.html
-SES = StopList(
+SES = SuppressionFile(
     name="ses",
     columns=_columns("emailaddress reason lastupdatetime"),
     address="emailaddress",
@@ -117,7 +117,7 @@ SES = StopList(
 )
 
 # https://postmarkapp.com/developer/api/suppressions-api; a dump is of one stream and does not name it: --scope does.
-POSTMARK = StopList(
+POSTMARK = SuppressionFile(
     name="postmark",
     columns=_columns("emailaddress suppressionreason origin createdat"),
     optional=_columns("messagestream"),
@@ -132,7 +132,7 @@ POSTMARK = StopList(
 
 # https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/bounces and its neighbours.
 MAILGUN = (
-    StopList(
+    SuppressionFile(
         name="mailgun-bounces",
         columns=_columns("address code error createdat"),
         optional=_columns("messagehash"),
@@ -141,7 +141,7 @@ MAILGUN = (
         reason="bounce",
         detail="error",
     ),
-    StopList(
+    SuppressionFile(
         name="mailgun-complaints",
         columns=_columns("address createdat"),
         optional=_columns("count"),
@@ -149,7 +149,7 @@ MAILGUN = (
         times=("createdat",),
         reason="complaint",
     ),
-    StopList(
+    SuppressionFile(
         name="mailgun-unsubscribes",
         columns=_columns("address tags createdat"),
         optional=_columns("id"),
@@ -164,6 +164,6 @@ MAILGUN = (
 STOP_LISTS = {kind.name: kind for kind in (OWN, *SENDGRID, SES, POSTMARK, *MAILGUN)}
 
 
-def candidates(columns: frozenset[str]) -> list[StopList]:
+def candidates(columns: frozenset[str]) -> list[SuppressionFile]:
     """Return the kinds of file that have these columns."""
     return [kind for kind in STOP_LISTS.values() if kind.columns <= columns <= kind.columns | kind.optional]

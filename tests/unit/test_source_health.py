@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from mailfold.norms import LINES, QUIET_SHARE, USUAL_EVENTS, Traffic
+from mailfold.source_health import QUIET_SHARE, THRESHOLDS, USUAL_EVENTS, Traffic
 
 #: Line -> the fields that hold what is counted, and of how many.
 COUNTED = {
@@ -17,7 +17,7 @@ COUNTED = {
 #: From how many percent on SES reviews a sender: https://docs.aws.amazon.com/ses/latest/dg/faqs-enforcement.html
 REVIEWED = {"HardBouncePercentDay": 5.0, "ComplaintPercentDay": 0.1}
 
-every_line = pytest.mark.parametrize("name", LINES)
+every_line = pytest.mark.parametrize("name", THRESHOLDS)
 
 
 def rate(name: str, events: int, sends: int) -> float:
@@ -27,7 +27,7 @@ def rate(name: str, events: int, sends: int) -> float:
 
 def least(name: str) -> int:
     """The fewest events that reach the line at the smallest volume that counts."""
-    line = LINES[name]
+    line = THRESHOLDS[name]
     return max(line.least_events, ceil(line.least_sends * line.percent / 100))
 
 
@@ -41,7 +41,7 @@ def test_a_rate_is_of_its_own_window_and_kind(name: str) -> None:
 
 @every_line
 def test_the_line_is_reached_from_its_smallest_volume_on(name: str) -> None:
-    line = LINES[name]
+    line = THRESHOLDS[name]
 
     assert rate(name, least(name), line.least_sends) >= line.percent
     assert rate(name, least(name) - 1, line.least_sends) < line.percent
@@ -49,19 +49,19 @@ def test_the_line_is_reached_from_its_smallest_volume_on(name: str) -> None:
 
 @every_line
 def test_too_few_sends_have_no_rate(name: str) -> None:
-    assert rate(name, 10_000, LINES[name].least_sends - 1) == 0.0
+    assert rate(name, 10_000, THRESHOLDS[name].least_sends - 1) == 0.0
 
 
 @every_line
 def test_too_few_events_have_no_rate(name: str) -> None:
-    line = LINES[name]
+    line = THRESHOLDS[name]
 
     assert rate(name, line.least_events - 1, line.least_sends) == 0.0
     assert rate(name, line.least_events, line.least_sends) > 0.0
 
 
 def test_nothing_sent_is_no_rate_at_all() -> None:
-    assert Traffic().rates == dict.fromkeys(LINES, 0.0)
+    assert Traffic().rates == dict.fromkeys(THRESHOLDS, 0.0)
 
 
 @pytest.mark.parametrize("name", REVIEWED)
@@ -69,12 +69,12 @@ def test_nothing_sent_is_no_rate_at_all() -> None:
 def test_a_line_is_reached_before_ses_acts(name: str, sends: int) -> None:
     first_that_ses_minds = ceil(sends * REVIEWED[name] / 100)
 
-    assert rate(name, first_that_ses_minds - 1, sends) >= LINES[name].percent
+    assert rate(name, first_that_ses_minds - 1, sends) >= THRESHOLDS[name].percent
 
 
 @pytest.mark.parametrize("sends", [1_000, 1_001, 4_999])
 def test_hard_bounces_of_a_small_sender_are_told_before_ses_acts_too(sends: int) -> None:
-    assert rate("HardBouncePercentDay", ceil(sends * 0.05) - 1, sends) >= LINES["HardBouncePercentDay"].percent
+    assert rate("HardBouncePercentDay", ceil(sends * 0.05) - 1, sends) >= THRESHOLDS["HardBouncePercentDay"].percent
 
 
 BUSY = Traffic(

@@ -8,10 +8,10 @@ import pytest
 
 from cli.cells import harmless, plain
 from cli.errors import CommandError
-from cli.stop_list_files import Reading, read_file, read_time
-from cli.stop_lists import STOP_LISTS
+from cli.suppression_file_formats import Reading, read_file, read_time
+from cli.suppression_files import STOP_LISTS
 
-SAMPLES = Path(__file__).parent / "stop_lists"
+SAMPLES = Path(__file__).parent / "suppression_files"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 JUNE = "2025-06-01T00:00:00+00:00"
 

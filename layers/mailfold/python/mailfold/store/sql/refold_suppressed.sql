@@ -1,4 +1,4 @@
--- refold_stopped: which of some addresses are stopped, and in which scopes.
+-- refold_suppressed: which of some addresses are suppressed, and in which scopes.
 select jsonb_build_array(address, scope)
 from suppressed
 where address = any(array(select jsonb_array_elements_text(cast(:addresses as jsonb))))

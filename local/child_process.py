@@ -13,7 +13,7 @@ from typing import IO
 PR_SET_PDEATHSIG = 1
 
 
-def leashed(
+def as_child(
     command: Sequence[str | Path],
     *,
     cwd: Path,
@@ -23,9 +23,9 @@ def leashed(
     farewell: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
     """Start `command` in a session of its own; `farewell` reaches it should the calling thread die, even by kill -9."""
-    leash = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(int(farewell)), user or ""]
+    child_process = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(int(farewell)), user or ""]
     return subprocess.Popen(
-        [*leash, *map(str, command)],
+        [*child_process, *map(str, command)],
         cwd=cwd,
         env=dict(env),
         stdin=subprocess.DEVNULL,
