@@ -1,6 +1,6 @@
--- What the person on call needs: dead dead_letters that can be grouped and folded again, erased people, and who did what.
+-- What the person on call needs: dead letters that can be grouped and folded again, erased people, and who did what.
 
--- Some adapters read an event's id from the request's headers: without them a dead_letter folded again would be another event.
+-- Some adapters read an event's id from the request's headers: without them a dead letter folded again would be another event.
 alter table dead_letters add column headers jsonb not null default '{}';
 
 -- Letters that failed in the same way share a group: source, kind and reason, whatever numbers the reason holds.

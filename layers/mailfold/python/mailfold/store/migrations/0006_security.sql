@@ -86,7 +86,7 @@ begin
 end
 $$;
 
--- Dead dead_letters that failed an authenticity check.
+-- Dead letters that failed an authenticity check.
 alter table dead_letters add column unproven boolean not null default false;
 
 -- Mailgun signs a token and nothing of the event: another event under a used token is not proven.

@@ -1,4 +1,4 @@
--- dead_letters_done: forget the dead dead_letters that were folded, and give the others today's reason.
+-- dead_letters_done: forget the dead letters that were folded, and give the others today's reason.
 with folded as (
     delete from dead_letters
     where dead_letter_id in (select jsonb_array_elements_text(cast(:folded as jsonb)))

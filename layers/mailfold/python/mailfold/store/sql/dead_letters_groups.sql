@@ -1,4 +1,4 @@
--- dead_letters_groups: the dead dead_letters by the way in which they failed, with one of each to look at.
+-- dead_letters_groups: the dead letters by the way in which they failed, with one of each to look at.
 select jsonb_build_object(
     'group_id', group_id, 'source', min(source), 'kind', min(kind),
     -- Of a traceback the last line is what tells.

@@ -1,4 +1,4 @@
--- dead_letters_list: the newest dead dead_letters of one group or of all, without their raw.
+-- dead_letters_list: the newest dead letters of one group or of all, without their raw.
 select jsonb_build_object(
     'dead_letter_id', dead_letter_id, 'group_id', group_id, 'source', source, 'kind', kind,
     'reason', left((regexp_match(rtrim(reason, E'\n'), '[^\n]*$'))[1], 200),

@@ -1,4 +1,4 @@
--- dead_letters_next: the ids of the next dead dead_letters to fold again, in number and in bytes no more than one page holds; and
+-- dead_letters_next: the ids of the next dead letters to fold again, in number and in bytes no more than one page holds; and
 -- what may keep them out of a redrive.
 select dead_letter_id, unproven, kind
 from (

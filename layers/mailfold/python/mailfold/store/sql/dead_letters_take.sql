@@ -1,7 +1,7 @@
--- dead_letters_take: hold these dead dead_letters to the end of the transaction, but for those that somebody else holds.
+-- dead_letters_take: hold these dead letters to the end of the transaction, but for those that somebody else holds.
 select
     dead_letter_id, kind, reason, source, provider, claim_key, headers, raw, received_at,
-    -- Headers are kept since this migration: none in an older dead_letter does not mean that there were none.
+    -- Headers are kept since this migration: none in an older dead letter does not mean that there were none.
     created_at >= (select applied_at from schema_migrations where version = 3) as headers_kept,
     unproven
 from dead_letters

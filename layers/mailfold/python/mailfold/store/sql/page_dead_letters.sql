@@ -1,4 +1,4 @@
--- page_dead_letters: one page of the dead_letters of one group, the newest first, without their raw.
+-- page_dead_letters: one page of the dead letters of one group, the newest first, without their raw.
 with found as (
     select
         d.dead_letter_id, d.group_id, d.kind, d.reason, d.source, d.provider, d.received_at, d.created_at, d.unproven
@@ -9,7 +9,7 @@ with found as (
     limit cast(:most as integer)
 ),
 
--- What comes before each dead_letter on the page, in bytes; the page ends where there are too many of them.
+-- What comes before each dead letter on the page, in bytes; the page ends where there are too many of them.
 measured as (
     select
         f.*,

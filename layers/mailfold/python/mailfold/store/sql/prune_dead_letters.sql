@@ -1,4 +1,4 @@
--- prune_dead_letters: delete dead dead_letters kept since before the cutoff, at most one batch.
+-- prune_dead_letters: delete dead letters kept since before the cutoff, at most one batch.
 with deleted as (
     delete from dead_letters
     where ctid = any(array(

@@ -1,4 +1,4 @@
--- read_dead_letter: one dead dead_letter, and how many unproven payloads under its key were not kept; what was received only
+-- read_dead_letter: one dead letter, and how many unproven payloads under its key were not kept; what was received only
 -- where it is asked for and has no more bytes than an answer can hold.
 select jsonb_build_object(
     'dead_letter_id', d.dead_letter_id, 'group_id', d.group_id, 'kind', d.kind, 'reason', d.reason,

@@ -1,4 +1,4 @@
--- read_dead_letter_groups: the ways in which dead_letters failed, with how many (`more` says at least) and the newest of each.
+-- read_dead_letter_groups: the ways in which dead letters failed, with how many (`more` says at least) and the newest of each.
 -- From one group to the next by the index, and no further into a group than what is told of it.
 with recursive groups (group_id) as (
     (select group_id from dead_letters order by group_id limit 1)
@@ -19,7 +19,7 @@ select jsonb_build_object(
 from (
     select g.group_id
     from groups g
-    -- All dead_letters of a group have one source.
+    -- All dead letters of a group have one source.
     where g.group_id is not null and (
         cast(:sources as jsonb) = 'null'
         or may_see(cast(:sources as jsonb), (

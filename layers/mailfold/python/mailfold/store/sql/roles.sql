@@ -81,7 +81,7 @@ grant update (last_used_at) on api_tokens to mailfold_query;
 grant execute on function erased_form(text) to mailfold_query;
 grant execute on function erased_forms(text[]) to mailfold_query;
 
--- What it takes to fold dead dead_letters again over HTTP: query takes this role for the transaction of a redrive. Updates
+-- What it takes to fold dead letters again over HTTP: query takes this role for the transaction of a redrive. Updates
 -- are given column by column: who may update a whole table may also lock it.
 grant select, insert on email_events, message_status, suppressions, claims, dead_letters to mailfold_redrive;
 grant update (fingerprint, source, provider, kind, type, bounce_class, effect, scope) on email_events to mailfold_redrive;
